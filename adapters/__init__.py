@@ -1,0 +1,1 @@
+"""Everything that touches the outside, one package per thing; none imports another."""

@@ -1,0 +1,1 @@
+"""A lane's folder: files, commands and the sandbox round them."""

@@ -1,0 +1,109 @@
+"""The durable trace of a running turn: one step is one model call and its tool calls.
+
+A turn writes these as it goes, so that a crash cannot cut it: after a restart it goes on from
+its last step. Values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from core.agent.transcript import Entry, ToolResult, User
+from core.ports import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The model answered step `n` (counted from 0) and asked for the reply's calls."""
+
+    n: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A call of step `n` is about to run; written before it does."""
+
+    n: int
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A call of step `n` has ended."""
+
+    n: int
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """User-role text that entered the turn before step `n`: a steered message, a reflection."""
+
+    n: int
+    message: User
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A checkpoint before step `n`: all that came earlier reads as this summary from now on.
+
+    The summary is a user-role text; the full transcript stays in the store.
+    """
+
+    n: int
+    summary: str
+
+
+StepWrite: TypeAlias = Replied | Started | Finished | Injected | Folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is stored of one step when a turn is taken up again after a restart.
+
+    `results` holds the finished calls by id, `started` the ids of calls that had begun.
+    """
+
+    n: int
+    reply: Reply | None = None
+    injected: tuple[User, ...] = ()
+    started: frozenset[str] = frozenset()
+    results: Mapping[str, ToolResult] = field(default_factory=dict)
+    folded: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInput:
+    """All that a turn starts from.
+
+    `history` is the session's transcript before this turn (after its last checkpoint, whose
+    summary comes first as a User entry), `inputs` what this turn answers, `steps` what an
+    earlier attempt had stored. `pinned` is text that a compaction must keep word for word (the
+    goal, its contract and criteria).
+    """
+
+    turn: int
+    history: tuple[Entry, ...]
+    inputs: tuple[User, ...]
+    steps: tuple[Step, ...] = ()
+    pinned: str = ""
+
+
+class TurnLog(Protocol):
+    """Where a running turn writes its steps and hears what was sent to it meanwhile."""
+
+    async def record(self, *writes: StepWrite) -> None:
+        """Commit the writes together. Raises `Fenced` when the turn has lost its lane."""
+        ...
+
+    async def steered(self) -> tuple[User, ...]:
+        """Claim the messages that people steered into this turn since the last call."""
+        ...
+
+    async def allowance(self) -> str:
+        """Ask for one more model call: "" to go on, else the sentence that says which cap is
+        reached and how to raise it."""
+        ...

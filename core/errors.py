@@ -1,0 +1,37 @@
+"""Errors say who must act; anything that is not one of these is a bug.
+
+SDK errors are translated into them once, in the adapter that knows the SDK.
+"""
+
+from __future__ import annotations
+
+
+class PursuitError(Exception):
+    """The root of all expected errors; `str()` is a sentence fit for a person."""
+
+
+class UserError(PursuitError):
+    """The person can mend it; the text is shown as it is and says what to do."""
+
+
+class PermanentError(PursuitError):
+    """It will fail again: a refused message, a revoked token, an unknown model."""
+
+
+class TransientError(PursuitError):
+    """It may go well later.
+
+    `retry_after` is in seconds, None when the other side named no time. `doubtful` is True
+    when bytes had been written, so that the call may have had its effect all the same.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, doubtful: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.doubtful = doubtful
+
+
+class Fenced(PursuitError):
+    """The turn no longer owns its lane: it was stopped, or another attempt took it over."""

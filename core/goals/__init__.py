@@ -1,0 +1,1 @@
+"""A standing objective: its machine, contract, judge and texts."""

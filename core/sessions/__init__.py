@@ -1,0 +1,1 @@
+"""One lane's life: its rows, its phases, and what each event does to them."""

@@ -1,0 +1,1 @@
+"""What tools are: definitions, argument schemas and the registry."""
