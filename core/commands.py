@@ -1,0 +1,122 @@
+"""The one table of chat commands, and the reading of a command line.
+
+Every native menu, `/help`, the README table and completion are projections of `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.messages import Role
+
+
+class When(StrEnum):
+    """When a command is taken."""
+
+    IDLE = "idle"
+    ANY = "any time"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """One command: its name without the slash, a summary of at most 100 characters for menus,
+    the usage lines for `/help`, when it is taken, the role it needs, and its fixed words."""
+
+    name: str
+    summary: str
+    usage: tuple[str, ...]
+    when: When = When.ANY
+    role: Role = Role.MEMBER
+    words: tuple[str, ...] = ()
+
+
+COMMANDS: tuple[CommandSpec, ...] = (
+    CommandSpec(
+        "goal",
+        "Work on a goal until it is done; pause, resume, clear or show it",
+        (
+            "/goal <text>: set the goal and start",
+            "/goal: how it stands",
+            "/goal pause | resume | clear",
+            "/goal wait <duration>: rest, then go on by itself",
+            "/goal budget turns=N tokens=N cost=N time=2h: change a budget (owners)",
+            "/goal draft <text>: let a model propose a contract, then accept it",
+            "/goal show: the goal with its contract, criteria and budgets",
+        ),
+        words=("status", "pause", "resume", "clear", "show", "wait", "budget", "draft", "accept"),
+    ),
+    CommandSpec(
+        "subgoal",
+        "Add a criterion that the judge must see met; list or remove them",
+        ("/subgoal <text>: add one", "/subgoal: list", "/subgoal remove N", "/subgoal clear"),
+        words=("remove", "clear"),
+    ),
+    CommandSpec(
+        "stop",
+        "Stop the running turn now, drop what waits, pause the goal",
+        ("/stop",),
+    ),
+    CommandSpec("new", "Start a new session; the old one is kept", ("/new",)),
+    CommandSpec("sessions", "List the sessions of this chat", ("/sessions",)),
+    CommandSpec(
+        "resume",
+        "Go back to an earlier session",
+        ("/resume: the one before", "/resume N: number N of /sessions"),
+    ),
+    CommandSpec("queue", "Send a message that waits for its own turn", ("/queue <text>",)),
+    CommandSpec(
+        "steer", "Send a message that the running turn reads at its next step", ("/steer <text>",)
+    ),
+    CommandSpec("status", "What this chat is doing right now", ("/status",)),
+    CommandSpec("whoami", "Your id and your role here", ("/whoami",)),
+    CommandSpec("help", "The commands that you may use", ("/help",)),
+)
+
+BY_NAME = {spec.name: spec for spec in COMMANDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command line split in two; `name` may be unknown."""
+
+    name: str
+    argument: str
+
+
+def read(text: str) -> Invocation | None:
+    """The command line in a message, None for ordinary text.
+
+    A path (`/etc/hosts is broken`) is text: a command's name is letters, digits and `_`, right
+    behind the slash and followed by white space or the end.
+    """
+    if not text.startswith("/"):
+        return None
+    head, _, rest = text[1:].replace("\n", " \n", 1).partition(" ")
+    name = head.lower()
+    if not name or not name.replace("_", "").isalnum() or not name.isascii():
+        return None
+    return Invocation(name, rest.strip())
+
+
+def unknown(name: str) -> str:
+    """What to answer to a command that does not exist."""
+    near = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=0.5)
+    if near:
+        return f"Unknown command /{name}. Did you mean /{near[0]}? /help lists them all."
+    return f"Unknown command /{name}. /help lists them all."
+
+
+def help_text(role: Role) -> str:
+    """`/help` for one person: only what they may use."""
+    lines: list[str] = []
+    for spec in COMMANDS:
+        if spec.role is Role.OWNER and role is not Role.OWNER:
+            continue
+        lines.append(f"/{spec.name} — {spec.summary}")
+        if len(spec.usage) > 1:
+            lines.extend(
+                f"   {line}" for line in spec.usage if role is Role.OWNER or "(owners)" not in line
+            )
+    return "\n".join(lines)

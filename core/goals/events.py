@@ -1,0 +1,204 @@
+"""What can happen to a goal, and what follows from it: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from core.goals.contract import Budget
+from core.messages import Principal, Role, TurnId
+
+# What can happen to a goal.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalSet:
+    """A person set a goal; it replaces any other."""
+
+    id: int
+    text: str
+    by: Principal
+    contract: tuple[tuple[str, str], ...] = ()
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True, slots=True)
+class GoalPaused:
+    """Stop continuing; `line` is what the person reads."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalResumed:
+    """Go on, with a fresh turn counter; `idle` says that the lane runs nothing."""
+
+    by: Principal
+    idle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GoalCleared:
+    """Drop it for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetChanged:
+    """A limit was changed in place; the counters stay."""
+
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaChanged:
+    """The list of criteria is now this."""
+
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSpoke:
+    """Someone with this role sent a message into the session."""
+
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFinished:
+    """A turn of the session ended with an answer, or was cut by a person's interruption.
+
+    `of_goal` is the id of the goal whose turn it was, None for a person's turn.
+    """
+
+    turn: TurnId
+    of_goal: int | None
+    seconds: float
+    answer: str = ""
+    idle: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFailed:
+    """A turn ended in an error or at a cap; never judged."""
+
+    of_goal: int | None
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judge's word; `blocked` wins over `done`. `wait_s` rests the goal that long."""
+
+    done: bool
+    reason: str
+    blocked: bool = False
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The judge replied with something that is no verdict."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """The judge could not be asked: an error, a timeout, an empty reply."""
+
+    reason: str
+
+
+Word: TypeAlias = Verdict | Unreadable | Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judge answered an open judgement; `now` is wall time."""
+
+    goal: int
+    generation: int
+    judgement: TurnId
+    word: Word
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitAsked:
+    """Rest until a wall time, then go on."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A goal's rest is over."""
+
+    goal: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoalWoken:
+    """Its session works again: after a restart, or when its lane came back to it.
+
+    `idle` says that nothing of the goal is on its way: no row, no open judgement, no rest.
+    """
+
+    idle: bool
+
+
+GoalEvent: TypeAlias = (
+    GoalSet
+    | GoalPaused
+    | GoalResumed
+    | GoalCleared
+    | BudgetChanged
+    | CriteriaChanged
+    | PersonSpoke
+    | TurnFinished
+    | TurnFailed
+    | Judged
+    | WaitAsked
+    | TimerFired
+    | GoalWoken
+)
+
+# What the caller must do about it.
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Say a line in the chat; `card` makes it the goal's status message."""
+
+    text: str
+    card: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Queue the next goal turn."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelContinuation:
+    """Drop the queued continuation and the kick-off, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskJudge:
+    """Ask the judge as soon as the lane is idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Send `TimerFired` at a wall time; `None` takes the timer away."""
+
+    due: float | None
+
+
+GoalEffect: TypeAlias = Announce | Continue | CancelContinuation | AskJudge | SetTimer

@@ -1,0 +1,83 @@
+"""A goal and the slot of the session it stands in: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.goals.contract import Budget
+from core.messages import Principal, Role, TurnId
+
+
+class GoalStatus(StrEnum):
+    """Where a goal stands; the value is what people and the store see."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    BLOCKED = "blocked"
+    DONE = "done"
+    CLEARED = "cleared"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """An open question to the judge about the turns since its last word.
+
+    `id` is the newest of `turns`. `answer` is a digest of that turn's answer and `idle` is true
+    when none of the turns called a tool; both feed the stall guard.
+    """
+
+    id: TurnId
+    turns: tuple[TurnId, ...]
+    of_goal: bool
+    answer: str = ""
+    idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """How many goal turns in a row ended alike, without any tool call."""
+
+    answer: str = ""
+    reason: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A standing objective of one session. Tokens and cost are usage rows, not kept here."""
+
+    id: int
+    text: str
+    setter: Principal
+    floor: Role
+    """The lowest role heard in the session since the goal was set or resumed."""
+    contract: tuple[tuple[str, str], ...] = ()
+    criteria: tuple[str, ...] = ()
+    status: GoalStatus = GoalStatus.ACTIVE
+    budget: Budget = field(default_factory=Budget)
+    turns: int = 0
+    """Goal turns used since it was set or resumed; a person's turns do not count."""
+    continuations: int = 0
+    """Continuations ever issued; with id and generation it names them apart."""
+    seconds: float = 0.0
+    """Worked by turns, summed from monotonic time."""
+    reason: str = ""
+    judgement: Judgement | None = None
+    wait_until: float | None = None
+    unreadable: int = 0
+    failed: int = 0
+    stall: Stall = Stall()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A session's place for a goal; `generation` never goes back."""
+
+    generation: int = 0
+    goal: Goal | None = None
+
+    @property
+    def active(self) -> Goal | None:
+        """The goal while it is active."""
+        return self.goal if self.goal and self.goal.status is GoalStatus.ACTIVE else None

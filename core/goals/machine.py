@@ -1,0 +1,286 @@
+"""The life of a goal, as a pure function.
+
+Everything that changes a goal is in this file. It reads no clock, calls no model and awaits
+nothing: it is given what happened and answers with the new slot and with what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeAlias, assert_never
+
+from core.goals import texts
+from core.goals.events import (
+    Announce,
+    AskJudge,
+    BudgetChanged,
+    CancelContinuation,
+    Continue,
+    CriteriaChanged,
+    GoalCleared,
+    GoalEffect,
+    GoalEvent,
+    GoalPaused,
+    GoalResumed,
+    GoalSet,
+    GoalWoken,
+    Judged,
+    PersonSpoke,
+    SetTimer,
+    TimerFired,
+    TurnFailed,
+    TurnFinished,
+    Unavailable,
+    Unreadable,
+    Verdict,
+    WaitAsked,
+)
+from core.goals.goal import Goal, GoalStatus, Judgement, Slot, Stall
+from core.messages import Principal, lowest
+
+MAX_WAIT_S = 1800.0
+"""The longest a goal may rest by `/goal wait` or by its judge's word."""
+UNREADABLE_LIMIT = 3
+FAILED_LIMIT = 5
+STALL_LIMIT = 3
+
+#: Every status change that can ever happen. The docs' diagram is drawn from this table and a
+#: property test holds `advance` to it. A new goal is a new id and starts at ACTIVE.
+EDGES: Mapping[GoalStatus, frozenset[GoalStatus]] = {
+    GoalStatus.ACTIVE: frozenset(
+        {GoalStatus.PAUSED, GoalStatus.BLOCKED, GoalStatus.DONE, GoalStatus.CLEARED}
+    ),
+    GoalStatus.PAUSED: frozenset({GoalStatus.ACTIVE, GoalStatus.CLEARED}),
+    GoalStatus.BLOCKED: frozenset({GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.CLEARED}),
+    GoalStatus.DONE: frozenset({GoalStatus.CLEARED}),
+    GoalStatus.CLEARED: frozenset(),
+}
+
+Happening = TurnFinished | TurnFailed | Judged | TimerFired | GoalWoken | PersonSpoke
+"""Events that may reach a session whose goal is gone."""
+
+Change: TypeAlias = tuple[Slot, tuple[GoalEffect, ...]]
+
+
+class IllegalTransition(Exception):
+    """The event makes no sense in the goal's status; the caller has a bug."""
+
+    def __init__(self, slot: Slot, event: GoalEvent) -> None:
+        state = slot.goal.status if slot.goal else "none"
+        super().__init__(f"{type(event).__name__} while {state}")
+
+
+def advance(slot: Slot, event: GoalEvent) -> Change:
+    """The slot after an event, and the orders that follow from it."""
+    if isinstance(event, GoalSet):
+        return _set(slot, event)
+    goal = slot.goal
+    if goal is None or goal.status is GoalStatus.CLEARED:
+        if isinstance(event, Happening):
+            return slot, ()  # late, or an ordinary turn of a session without a goal
+        raise IllegalTransition(slot, event)
+    match event:
+        case TurnFinished() | TurnFailed():
+            return _turn_ended(slot, goal, event)
+        case Judged():
+            return _judged(slot, goal, event)
+        case TimerFired() | GoalWoken() | PersonSpoke():
+            return _stirred(slot, goal, event)
+        case GoalPaused() | GoalResumed() | GoalCleared() | WaitAsked():
+            return _ordered(slot, goal, event)
+        case BudgetChanged(budget):
+            return replace(slot, goal=replace(goal, budget=budget)), ()
+        case CriteriaChanged(criteria):
+            return replace(slot, goal=replace(goal, criteria=criteria)), ()
+        case _:
+            assert_never(event)
+
+
+def _set(slot: Slot, event: GoalSet) -> Change:
+    goal = Goal(
+        id=event.id,
+        text=event.text,
+        setter=event.by,
+        floor=event.by.role,
+        contract=event.contract,
+        budget=event.budget,
+    )
+    line = texts.was_set(goal.text, goal.budget.turns)
+    return Slot(slot.generation + 1, goal), (
+        CancelContinuation(),
+        SetTimer(None),
+        Announce(line, card=True),
+    )
+
+
+def _ordered(
+    slot: Slot, goal: Goal, event: GoalPaused | GoalResumed | GoalCleared | WaitAsked
+) -> Change:
+    match goal.status, event:
+        case ((GoalStatus.ACTIVE | GoalStatus.BLOCKED), GoalPaused(line)):
+            return _leave(slot, goal, GoalStatus.PAUSED, line)
+        case ((GoalStatus.PAUSED | GoalStatus.BLOCKED), GoalResumed(by, idle)):
+            return _resume(slot, goal, by, idle=idle)
+        case (
+            (GoalStatus.ACTIVE | GoalStatus.PAUSED | GoalStatus.BLOCKED | GoalStatus.DONE),
+            GoalCleared(),
+        ):
+            return _leave(slot, goal, GoalStatus.CLEARED, texts.CLEARED)
+        case GoalStatus.ACTIVE, WaitAsked(until):
+            resting = replace(goal, wait_until=until, judgement=None)
+            return replace(slot, goal=resting), (CancelContinuation(), SetTimer(until))
+        case _:
+            raise IllegalTransition(slot, event)
+
+
+def _resume(slot: Slot, goal: Goal, by: Principal, *, idle: bool) -> Change:
+    goal = replace(
+        goal,
+        status=GoalStatus.ACTIVE,
+        turns=0,
+        floor=by.role,
+        unreadable=0,
+        failed=0,
+        stall=Stall(),
+    )
+    announce = Announce(texts.resumed(goal.text, goal.budget.turns), card=True)
+    if not idle:
+        return replace(slot, goal=goal), (announce,)  # the running turn's end goes on from here
+    goal, order = _next(goal, goal.reason or "the goal was resumed")
+    return replace(slot, goal=goal), (announce, order)
+
+
+def _stirred(slot: Slot, goal: Goal, event: TimerFired | GoalWoken | PersonSpoke) -> Change:
+    match event:
+        case PersonSpoke(role):
+            goal = replace(goal, floor=lowest(goal.floor, role))
+            if goal.status is GoalStatus.BLOCKED:
+                goal = replace(goal, status=GoalStatus.ACTIVE)
+            return replace(slot, goal=goal), ()
+        case TimerFired(goal=which, generation=generation):
+            current = (goal.id, slot.generation) == (which, generation)
+            if not current or goal.wait_until is None or goal.status is not GoalStatus.ACTIVE:
+                return slot, ()  # of an older rest, or a person's turn has ended it since
+            goal, order = _next(goal, "the wait is over")
+            return replace(slot, goal=goal), (order,)
+        case GoalWoken(idle):
+            if goal.status is not GoalStatus.ACTIVE:
+                return slot, ()
+            line = Announce(texts.going_on(goal.text, goal.turns, goal.budget.turns), card=True)
+            if goal.judgement is not None:
+                return slot, (line, AskJudge())
+            if not idle:
+                return slot, (line,)
+            goal, order = _next(goal, goal.reason or "the work goes on")
+            return replace(slot, goal=goal), (line, order)
+        case _:
+            assert_never(event)
+
+
+def _spend(goal: Goal, of_goal: int | None, seconds: float) -> Goal:
+    used = 1 if of_goal == goal.id else 0
+    return replace(goal, turns=goal.turns + used, seconds=goal.seconds + seconds)
+
+
+def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed) -> Change:
+    goal = _spend(goal, event.of_goal, event.seconds)
+    if goal.status is not GoalStatus.ACTIVE:
+        return replace(slot, goal=goal), ()  # paused or done meanwhile: nobody is asked
+    if isinstance(event, TurnFailed):
+        return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(event.reason))
+    before = goal.judgement
+    of_goal = event.of_goal == goal.id
+    judgement = Judgement(
+        id=event.turn,
+        turns=(*(before.turns if before else ()), event.turn),
+        of_goal=of_goal or (before.of_goal if before else False),
+        answer=event.answer,
+        idle=event.idle and (before.idle if before else True),
+    )
+    goal = replace(goal, judgement=judgement, wait_until=None)
+    return replace(slot, goal=goal), (CancelContinuation(), SetTimer(None), AskJudge())
+
+
+def _judged(slot: Slot, goal: Goal, event: Judged) -> Change:
+    open_ = goal.judgement
+    if (event.goal, event.generation) != (goal.id, slot.generation):
+        return slot, ()  # of a goal, or of a time before a pause, that is over
+    if open_ is None or open_.id != event.judgement or goal.status is not GoalStatus.ACTIVE:
+        return slot, ()  # a newer turn has replaced the question
+    match event.word:
+        case Verdict(blocked=True, reason=reason):
+            return _leave(slot, goal, GoalStatus.BLOCKED, texts.blocked(reason), reason)
+        case Verdict(done=True, reason=reason):
+            return _leave(slot, goal, GoalStatus.DONE, texts.achieved(reason), reason)
+        case Verdict(reason=reason):
+            goal = _stalling(replace(goal, unreadable=0, failed=0), open_, reason)
+        case Unreadable():
+            goal = _stalling(replace(goal, unreadable=goal.unreadable + 1), open_, "")
+        case Unavailable():
+            goal = _stalling(replace(goal, failed=goal.failed + 1), open_, "")
+        case _:
+            assert_never(event.word)
+    wait_s = event.word.wait_s if isinstance(event.word, Verdict) else 0.0
+    return _not_done(slot, goal, event.word.reason, event.now, wait_s)
+
+
+def _stalling(goal: Goal, judged: Judgement, reason: str) -> Goal:
+    """Count goal turns that ended alike; any tool call, or another word, starts anew."""
+    if not judged.idle or not judged.of_goal:
+        return replace(goal, stall=Stall())
+    alike = (goal.stall.answer, goal.stall.reason) == (judged.answer, reason)
+    count = goal.stall.count + 1 if alike and goal.stall.count else 1
+    return replace(goal, stall=Stall(judged.answer, reason, count))
+
+
+def _not_done(slot: Slot, goal: Goal, reason: str, now: float, wait_s: float) -> Change:
+    goal = replace(goal, judgement=None, reason=reason)
+    used, limit = goal.turns, goal.budget.turns
+    if goal.unreadable >= UNREADABLE_LIMIT or goal.failed >= FAILED_LIMIT:
+        return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(_judge_fault(goal, reason)))
+    if goal.stall.count >= STALL_LIMIT:
+        line = (
+            f"{STALL_LIMIT} turns in a row gave the same answer without using any tool "
+            f"(the judge: {reason}). Say what is missing, then /goal resume."
+        )
+        return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(line))
+    if used >= limit:
+        return _leave(slot, goal, GoalStatus.PAUSED, texts.out_of_turns(used, limit))
+    if wait_s > 0:
+        rest = min(wait_s, MAX_WAIT_S)
+        goal = replace(goal, wait_until=now + rest)
+        announce = Announce(texts.waiting(rest, reason))
+        return replace(slot, goal=goal), (announce, SetTimer(goal.wait_until))
+    goal, order = _next(goal, reason)
+    announce = Announce(texts.continuing(used, limit, reason))
+    return replace(slot, goal=goal), (announce, order)
+
+
+def _judge_fault(goal: Goal, reason: str) -> str:
+    if goal.unreadable >= UNREADABLE_LIMIT:
+        what = f"the judge's replies could not be read {goal.unreadable} times in a row"
+    else:
+        what = f"the judge could not be asked {goal.failed} times in a row ({reason})"
+    return f"{what}. Set auxiliary.goal_judge to another model, then /goal resume."
+
+
+def _next(goal: Goal, reason: str) -> tuple[Goal, Continue]:
+    number = goal.continuations + 1
+    goal = replace(goal, continuations=number, judgement=None, wait_until=None)
+    return goal, Continue(number, reason)
+
+
+def _leave(slot: Slot, goal: Goal, to: GoalStatus, line: str, reason: str | None = None) -> Change:
+    """Leave ACTIVE (or a rest from it) for good or for now: nothing of it may run any more."""
+    goal = replace(
+        goal,
+        status=to,
+        judgement=None,
+        wait_until=None,
+        reason=goal.reason if reason is None else reason,
+    )
+    orders: tuple[GoalEffect, ...] = (CancelContinuation(), SetTimer(None))
+    if line:
+        orders = (*orders, Announce(line))
+    return Slot(slot.generation + 1, goal), orders

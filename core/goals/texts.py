@@ -1,0 +1,79 @@
+"""What the person reads about a goal, word for word. Pure."""
+
+from __future__ import annotations
+
+from core.goals.contract import show_duration
+
+NO_GOAL = "No active goal. Set one with /goal <text>."
+NOTHING_TO_RESUME = "No goal to resume. Set one with /goal <text>."
+CLEARED = "✗ Goal cleared."
+TURN_RUNNING = "⚠ A turn is running. Use /stop first, then set the new goal."
+SHOWN = 600
+"""A goal longer than this is shown cut, in characters."""
+
+
+def brief(text: str, limit: int = SHOWN) -> str:
+    """A text cut for a chat line."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def was_set(goal: str, turns: int) -> str:
+    """The line under a new goal."""
+    return f"⊙ Goal set ({turns}-turn budget): {brief(goal)}"
+
+
+def resumed(goal: str, turns: int) -> str:
+    """The line when a goal goes on after a pause."""
+    return f"▶ Goal resumed ({turns}-turn budget): {brief(goal)}"
+
+
+def continuing(used: int, turns: int, reason: str) -> str:
+    """The line between two turns."""
+    return f"↻ Continuing toward goal ({used}/{turns}): {reason}"
+
+
+def going_on(goal: str, used: int, turns: int) -> str:
+    """The line when an active goal goes on after a restart or a visit elsewhere."""
+    return f"▶ Going on with the goal ({used}/{turns} turns): {brief(goal)}"
+
+
+def achieved(reason: str) -> str:
+    """The line that ends a goal well."""
+    return f"✓ Goal achieved: {reason}"
+
+
+def out_of_turns(used: int, turns: int) -> str:
+    """The line when the turn budget is spent."""
+    return (
+        f"⏸ Goal paused — {used}/{turns} turns used. "
+        "Use /goal resume to keep going, or /goal clear to stop."
+    )
+
+
+def paused(reason: str) -> str:
+    """The line of any other pause."""
+    return f"⏸ Goal paused: {reason}"
+
+
+def blocked(reason: str) -> str:
+    """The line when the judge sees no way on."""
+    return (
+        f"⛔ Goal blocked: {reason.rstrip('.')}. "
+        "Answer here, or /goal resume after you have changed something."
+    )
+
+
+def stopped(waiting: int, *, goal: bool) -> str:
+    """The answer to /stop."""
+    dropped = f"{waiting} waiting messages dropped."
+    return f"⏹ Stopped. Goal paused; {dropped}" if goal else f"⏹ Stopped. {dropped}"
+
+
+def status(goal: str, state: str, used: int, turns: int) -> str:
+    """The first line of `/goal`."""
+    return f"⊙ Goal ({state}, {used}/{turns} turns): {brief(goal)}"
+
+
+def waiting(seconds: float, reason: str) -> str:
+    """The line when a goal rests for a while."""
+    return f"⏲ Goal waits {show_duration(seconds)}: {reason}"
