@@ -1,0 +1,49 @@
+"""Where a lane's folder is, and which folders a lane may be bound to. Touches no file's content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from adapters.workspace.options import WorkspaceOptions
+from core.errors import UserError
+from core.messages import LaneKey
+
+FOLDERS = "workspaces"
+
+NOT_ADMITTED = (
+    "{path} may not be a workspace: it is neither below `workspace.root` ({root}) nor listed in"
+    " `workspace.allow`. An owner can admit it there; `workspace.extra` opens a folder to the"
+    " tools beside the workspace."
+)
+
+
+def home_of(lane: LaneKey, data_dir: Path) -> Path:
+    """The folder of a lane that is bound to none; made on demand, for this user alone."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", lane).strip("._")[:60]
+    unique = hashlib.sha256(lane.encode()).hexdigest()[:10]  # two lanes may look alike in plain
+    folder = data_dir.resolve() / FOLDERS / f"{plain}-{unique}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def bind(path: str, options: WorkspaceOptions, data_dir: Path) -> Path:
+    """The folder that `/workspace PATH` names, resolved. Raises UserError when it may not be one.
+
+    A relative path is below `workspace.root`. The data directory is never admitted.
+    """
+    root = options.root.resolve() if options.root is not None else None
+    wanted = Path(path).expanduser()
+    folder = Path(os.path.realpath(root / wanted if root is not None else wanted))
+    allowed = {Path(os.path.realpath(p)) for p in options.allow}
+    admitted = folder in allowed or (root is not None and folder.is_relative_to(root))
+    if not admitted or not wanted.is_absolute() and root is None:
+        raise UserError(NOT_ADMITTED.format(path=path, root=root or "not set"))
+    data = data_dir.resolve()
+    if folder.is_relative_to(data) or data.is_relative_to(folder):
+        raise UserError(f"{path} may not be a workspace: Pursuit's own data lies there ({data}).")
+    if not folder.is_dir():
+        raise UserError(f"{path} is no folder. Make it first, or name another.")
+    return folder
