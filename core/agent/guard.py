@@ -1,0 +1,88 @@
+"""What the loop makes of the calls a model asks for: their ids, and which are not run.
+
+Pure: it looks at calls and makes results; it may not run anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from core.agent.transcript import Receipt, ToolCall, ToolResult
+from core.ports import Reply
+
+REPEATS_ALLOWED = 2
+
+REPEATED = (
+    "refused: this call was just made twice with the same arguments, so its result would be the"
+    " same again. Use the results above: change the arguments, try another way, or answer with"
+    " what you have."
+)
+CUT = (
+    "not run: the arguments were cut at the output limit. Make the call shorter, for example by"
+    " writing a long file in several parts."
+)
+INTERRUPTED = "interrupted by a restart; the outcome is unknown, check before repeating"
+
+
+def refusal(before: Sequence[ToolCall], call: ToolCall, *, cut: bool) -> ToolResult | None:
+    """The result of a call that must not run, None for one that may.
+
+    `before` are the turn's earlier calls in order; `cut` says that the output limit ended the
+    reply that holds the call.
+    """
+    if cut and not _is_object(call.arguments):
+        return _unrun(call, CUT, "arguments cut")
+    if _repeats(before, call) >= REPEATS_ALLOWED:
+        return _unrun(call, REPEATED, "repeated call refused")
+    return None
+
+
+def interrupted(call: ToolCall) -> ToolResult:
+    """The result of a call that had started when the program was cut."""
+    return _unrun(call, INTERRUPTED, "interrupted by a restart")
+
+
+def with_own_ids(reply: Reply) -> Reply:
+    """The reply with an id of its own for each call; some servers repeat them or send none."""
+    if len({call.id for call in reply.calls} - {""}) == len(reply.calls):
+        return reply
+    taken = {call.id for call in reply.calls} | {""}
+    calls: list[ToolCall] = []
+    for call in reply.calls:
+        own = call.id
+        if not own or own in {earlier.id for earlier in calls}:
+            own = next(name for n in count(2) if (name := f"{own or 'call'}_{n}") not in taken)
+            taken.add(own)
+        calls.append(replace(call, id=own))
+    return replace(reply, calls=tuple(calls))
+
+
+def _unrun(call: ToolCall, text: str, summary: str) -> ToolResult:
+    return ToolResult(call, text, Receipt(ok=False, summary=f"{call.name}: {summary}"))
+
+
+def _repeats(before: Sequence[ToolCall], call: ToolCall) -> int:
+    same = 0
+    for earlier in reversed(before):
+        if earlier.name != call.name or canonical(earlier.arguments) != canonical(call.arguments):
+            break
+        same += 1
+    return same
+
+
+def canonical(arguments: str) -> str:
+    """Arguments freed of spacing and key order; broken ones as they are."""
+    try:
+        return json.dumps(json.loads(arguments or "{}"), sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments or "{}"), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,297 @@
+"""One turn: ask the model, run its calls, until it answers.
+
+Every step is committed to the log before the next thing happens, so a turn that was cut goes on
+where it stopped. The loop may not retry a model call (the adapter has) and knows no tool, store
+or platform; `Fenced` and cancellation pass through it untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Protocol, TypeAlias
+
+from core.agent import compaction, events, guard, prompts
+from core.agent.steps import (
+    Finished,
+    Folded,
+    Injected,
+    Replied,
+    Started,
+    StepWrite,
+    TurnInput,
+    TurnLog,
+)
+from core.agent.trace import Trace, advance, replay
+from core.agent.transcript import ToolCall, ToolResult, User
+from core.ports import (
+    Completion,
+    FailureKind,
+    Model,
+    ModelFailure,
+    Reply,
+    Request,
+    ToolSpec,
+    Usage,
+)
+
+STEPS_BETWEEN_FOLDS = 4
+
+
+class ToolRunner(Protocol):
+    """Runs a call in the turn's own context. Faults of the call are results, not raises."""
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Carry the call out to its end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The part of every request that never changes while a session lives."""
+
+    system: str
+    tools: tuple[ToolSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOptions:
+    """Limits of a turn.
+
+    `max_steps` counts model calls that may use tools. `resumable` names the tools whose started
+    calls are taken up again after a restart. `fold_at` is the share of the window at which the
+    conversation is folded.
+    """
+
+    max_steps: int = 60
+    resumable: frozenset[str] = frozenset()
+    fold_at: float = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """What works on a turn: the stable prefix, the model, and the one that writes summaries."""
+
+    prefix: Prefix
+    model: Model
+    compactor: Model
+    options: LoopOptions = field(default_factory=LoopOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The model's final answer, not recorded yet.
+
+    `results` are all tool results of the turn in order, earlier attempts' included. `counted` is
+    the provider's count of the session's tokens after this answer. `usage`, in every outcome, is
+    that of the calls which no `Replied` carries: the answer, empty, refused and failed replies,
+    summaries.
+    """
+
+    text: str
+    results: tuple[ToolResult, ...]
+    counted: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The turn has no answer; `error` is a sentence. A permanent one needs a person."""
+
+    error: str
+    permanent: bool
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutOfBudget:
+    """A cap ended the turn; `sentence` says which and how to raise it."""
+
+    sentence: str
+    usage: Usage
+
+
+Outcome: TypeAlias = Answered | Failed | OutOfBudget
+Emit: TypeAlias = Callable[[events.TurnEvent], None]
+
+
+async def run_turn(
+    start: TurnInput,
+    *,
+    agent: Agent,
+    tools: ToolRunner,
+    log: TurnLog,
+    emit: Emit,
+    counted: int = 0,
+) -> Outcome:
+    """Work a turn to its outcome, from its beginning or from the steps stored earlier.
+
+    `counted` is `Answered.counted` of the session's previous turn, 0 when unknown. Raises
+    `Fenced` when the turn has lost its lane.
+    """
+    return await _Turn(start, agent, tools, log, emit, replay(start, counted)).outcome()
+
+
+@dataclass(slots=True)
+class _Turn:
+    start: TurnInput
+    agent: Agent
+    tools: ToolRunner
+    log: TurnLog
+    emit: Emit
+    trace: Trace
+    usage: Usage = field(default_factory=Usage)
+    fold_failed_at: int = -1
+
+    async def outcome(self) -> Outcome:
+        await self._run_calls()
+        while True:
+            if self._fold_is_due():
+                await self._fold()
+            if sentence := await self.log.allowance():
+                return OutOfBudget(sentence=sentence, usage=self.usage)
+            await self._take_in()
+            match await self._complete():
+                case Reply() as reply:
+                    outcome = await self._use(guard.with_own_ids(reply))
+                case ModelFailure() as failure:
+                    outcome = await self._mend(failure)
+            if outcome is not None:
+                return outcome
+
+    async def _commit(self, *writes: StepWrite) -> None:
+        before = self.trace.n
+        await self.log.record(*writes)
+        for write in writes:
+            self.trace = advance(self.trace, write)
+            if isinstance(write, Finished):
+                self.emit(events.ToolEnded(write.result))
+        if self.trace.n > before:
+            self.emit(events.StepDone(before))
+
+    async def _take_in(self) -> None:
+        n = self.trace.n
+        messages = await self.log.steered()
+        if n >= self.agent.options.max_steps and User(prompts.LIMIT) not in self.trace.injected:
+            messages += (User(prompts.LIMIT),)
+        if messages:
+            await self._commit(*(Injected(n, message) for message in messages))
+
+    async def _complete(self) -> Completion:
+        self.emit(events.ModelAsked(self.trace.n))
+        prefix = self.agent.prefix
+        request = Request(system=prefix.system, tools=prefix.tools, messages=self.trace.messages)
+        completion = await self.agent.model.complete(
+            request, lambda piece: self.emit(events.TextStreamed(piece))
+        )
+        self.emit(events.ModelReplied(self.trace.n, completion.usage))
+        return completion
+
+    async def _use(self, reply: Reply) -> Outcome | None:
+        if not reply.calls:
+            return await self._answer(reply)
+        n, most = self.trace.n, self.agent.options.max_steps
+        if n < most:
+            await self._run_calls(Replied(n, reply))
+            return None
+        self._spend(reply.usage)
+        return OutOfBudget(
+            sentence=f"The turn used its {most} steps without an answer. Raise agent.max_steps,"
+            " or ask for a smaller piece of work.",
+            usage=self.usage,
+        )
+
+    async def _run_calls(self, *pending: StepWrite) -> None:
+        """End what is open of the step, call after call in the order given.
+
+        `pending` is the step's reply when it is new: it is committed with its first call's start.
+        """
+        trace = reduce(advance, pending, self.trace)
+        n = trace.n
+        for call in trace.waiting:
+            begun = call.id in trace.started
+            done = self._answer_for(call, begun=begun, cut=trace.cut)
+            starts = () if begun else (Started(n, call.id),)
+            ends = () if done is None else (Finished(n, done),)
+            await self._commit(*pending, *starts, *ends)
+            pending = ()
+            if done is None:
+                await self._run(call)
+
+    def _answer_for(self, call: ToolCall, *, begun: bool, cut: bool) -> ToolResult | None:
+        """The host's own result for a call that must not run, None for one that runs now."""
+        if not begun:
+            return guard.refusal([r.call for r in self.trace.results], call, cut=cut)
+        resumed = call.name in self.agent.options.resumable
+        return None if resumed else guard.interrupted(call)
+
+    async def _run(self, call: ToolCall) -> None:
+        self.emit(events.ToolStarted(call, events.call_summary(call)))
+        result = await self.tools.run(call)
+        await self._commit(Finished(self.trace.n, result))
+
+    async def _answer(self, reply: Reply) -> Outcome | None:
+        self._spend(reply.usage)
+        text = reply.text.strip()
+        if not text:
+            if User(prompts.NUDGE) in self.trace.injected:
+                return Failed(error=prompts.EMPTY, permanent=False, usage=self.usage)
+            await self._commit(Injected(self.trace.n, User(prompts.NUDGE)))
+            return None
+        return Answered(
+            text=f"{text}\n\n{prompts.CUT_MARK}" if reply.cut else text,
+            results=self.trace.results,
+            counted=reply.usage.input_tokens + reply.usage.output_tokens,
+            usage=self.usage,
+        )
+
+    async def _mend(self, failure: ModelFailure) -> Outcome | None:
+        self._spend(failure.usage)
+        error, permanent = failure.message, failure.kind is not FailureKind.TRANSIENT
+        if failure.kind is FailureKind.OVERFLOW:
+            if self.trace.folded_at == self.trace.n:
+                error = prompts.STILL_TOO_LONG
+            elif reason := await self._fold():
+                error = prompts.NOT_FOLDED.format(reason=reason)
+            else:
+                return None
+        return Failed(error=error, permanent=permanent, usage=self.usage)
+
+    def _fold_is_due(self) -> bool:
+        n, agent = self.trace.n, self.agent
+        tried = (self.fold_failed_at, self.trace.folded_at)
+        if any(at >= 0 and n - at < STEPS_BETWEEN_FOLDS for at in tried):
+            return False
+        return compaction.due(
+            self.trace.counted,
+            self.trace.messages,
+            window=agent.model.context_tokens,
+            share=agent.options.fold_at,
+        )
+
+    async def _fold(self) -> str:
+        """Fold what came before this step; "" when done, else why not."""
+        n, own = self.trace.n, len(self.trace.injected)
+        ours = {User(prompts.NUDGE), User(prompts.LIMIT)}
+        material = compaction.Material(
+            entries=self.trace.messages[: len(self.trace.messages) - own],
+            verbatim=self.start.inputs + tuple(m for m in self.trace.heard if m not in ours),
+            pinned=self.start.pinned,
+        )
+        made = await compaction.fold(
+            material, compactor=self.agent.compactor, allowance=self.log.allowance
+        )
+        self._spend(made.usage)
+        if made.usage != Usage():
+            self.emit(events.ModelReplied(n, made.usage))
+        if isinstance(made, compaction.NotFolded):
+            self.fold_failed_at = n
+            self.emit(events.FoldFailed(n, made.reason))
+            return made.reason.rstrip(".")
+        await self._commit(Folded(n, made.text))
+        self.emit(events.ContextFolded(n))
+        return ""
+
+    def _spend(self, usage: Usage) -> None:
+        self.usage = compaction.total((self.usage, usage))

@@ -1,0 +1,125 @@
+"""What a running turn has come to, replayed from its step writes.
+
+Pure. The loop feeds every committed write in here and recovery feeds the stored ones through
+the same function, so a request after a restart is the one that would have been sent without it.
+It decides nothing and may not call a model, a tool or the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import assert_never
+
+from core.agent.steps import (
+    Finished,
+    Folded,
+    Injected,
+    Replied,
+    Started,
+    Step,
+    StepWrite,
+    TurnInput,
+)
+from core.agent.transcript import Assistant, Entry, Result, ToolCall, ToolResult, User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The turn before its next model call or tool call.
+
+    `messages` is the request's list as it stands, `n` the step being worked, `waiting` its calls
+    without a result in their order, `cut` whether the output limit ended its reply, `results` all
+    results of the turn. `injected` entered before this step, `heard` before earlier ones.
+    `counted` is the provider's own count of the last step's tokens, 0 when unknown; `folded_at`
+    the step of the last checkpoint, -1 for none.
+    """
+
+    messages: tuple[Entry, ...]
+    n: int = 0
+    waiting: tuple[ToolCall, ...] = ()
+    cut: bool = False
+    started: frozenset[str] = frozenset()
+    results: tuple[ToolResult, ...] = ()
+    injected: tuple[User, ...] = ()
+    heard: tuple[User, ...] = ()
+    counted: int = 0
+    folded_at: int = -1
+
+
+def replay(start: TurnInput, counted: int = 0) -> Trace:
+    """The trace of a turn with all that an earlier attempt had stored.
+
+    `counted` is the provider's count of the history, 0 when unknown.
+    """
+    fresh = Trace(messages=start.history + start.inputs, counted=counted)
+    steps = sorted(start.steps, key=lambda step: step.n)
+    return reduce(advance, (write for step in steps for write in _writes(step)), fresh)
+
+
+def advance(trace: Trace, write: StepWrite) -> Trace:
+    """The trace after one more write."""
+    match write:
+        case Injected(_, message):
+            return replace(
+                trace,
+                messages=(*trace.messages, message),
+                injected=(*trace.injected, message),
+            )
+        case Folded(n, summary):
+            # The store keeps no order between a step's checkpoint and what was injected before
+            # that step, so the checkpoint always comes first.
+            return replace(
+                trace, messages=(User(summary), *trace.injected), counted=0, folded_at=n
+            )
+        case Replied(_, reply):
+            entered = replace(
+                trace,
+                messages=(*trace.messages, Assistant(reply.text, reply.calls)),
+                waiting=reply.calls,
+                cut=reply.cut,
+                counted=reply.usage.input_tokens + reply.usage.output_tokens,
+            )
+            return entered if reply.calls else _next_step(entered)
+        case Started(_, call_id):
+            return replace(trace, started=trace.started | {call_id})
+        case Finished(_, result):
+            return _finished(trace, result)
+        case _:
+            assert_never(write)
+
+
+def _finished(trace: Trace, result: ToolResult) -> Trace:
+    after = replace(
+        trace,
+        messages=(*trace.messages, Result(result.call.id, result.text)),
+        waiting=tuple(call for call in trace.waiting if call.id != result.call.id),
+        results=(*trace.results, result),
+    )
+    return after if after.waiting else _next_step(after)
+
+
+def _next_step(trace: Trace) -> Trace:
+    return replace(
+        trace,
+        n=trace.n + 1,
+        started=frozenset(),
+        injected=(),
+        heard=trace.heard + trace.injected,
+    )
+
+
+def _writes(step: Step) -> Iterator[StepWrite]:
+    if step.folded:
+        yield Folded(step.n, step.folded)
+    for message in step.injected:
+        yield Injected(step.n, message)
+    if step.reply is None:
+        return
+    yield Replied(step.n, step.reply)
+    for call in step.reply.calls:
+        if call.id in step.started:
+            yield Started(step.n, call.id)
+        if call.id in step.results:
+            yield Finished(step.n, step.results[call.id])

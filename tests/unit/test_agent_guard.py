@@ -1,0 +1,75 @@
+"""The repeat guard, call ids and the system prompt: pure functions of the agent."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.agent import guard, prompts
+from core.agent.prompts import PromptSize, system_prompt
+from core.agent.transcript import ToolCall
+from core.ports import Reply
+
+names = st.sampled_from(["run", "read"])
+arguments = st.dictionaries(st.sampled_from("ab"), st.integers(0, 1), max_size=2)
+made = st.builds(lambda name, args: ToolCall("c", name, json.dumps(args)), names, arguments)
+
+
+@given(st.lists(made, max_size=8), made)
+def test_a_call_is_refused_exactly_when_the_last_two_were_the_same(
+    before: list[ToolCall], call: ToolCall
+) -> None:
+    same = [
+        (c.name, json.loads(c.arguments)) == (call.name, json.loads(call.arguments))
+        for c in before[-2:]
+    ]
+    refused = guard.refusal(before, call, cut=False)
+    assert (refused is not None) == (same == [True, True])
+    if refused is not None:
+        assert not refused.receipt.ok
+        assert refused.call is call
+
+
+@given(st.text(max_size=30), st.booleans())
+def test_no_arguments_break_the_guard(text: str, cut: bool) -> None:
+    guard.refusal([ToolCall("a", "run", text)] * 2, ToolCall("b", "run", text), cut=cut)
+
+
+def test_arguments_nested_too_deep_are_compared_as_text() -> None:
+    deep = "[" * 100_000
+    assert guard.canonical(deep) == deep
+
+
+@given(st.lists(st.sampled_from(["", "a", "a_2", "call_2", "b"]), max_size=6))
+def test_call_ids_become_unique_and_good_ones_stay(ids: list[str]) -> None:
+    reply = guard.with_own_ids(Reply("", tuple(ToolCall(i, "run", "") for i in ids)))
+    own = [call.id for call in reply.calls]
+    assert len(set(own)) == len(ids)
+    assert "" not in own
+    assert all(name in own for name in ids if name)
+    if len(set(ids)) == len(ids) and "" not in ids:
+        assert own == ids
+
+
+def test_the_persona_comes_first_and_constraints_last() -> None:
+    text = system_prompt(
+        persona="You are a tester.", toolsets=("file",), constraints="Never push.", facts=("F.",)
+    )
+    assert text.startswith("You are a tester.")
+    assert text.endswith("Never push.")
+    assert prompts.TOOL_ADVICE["file"] in text
+    assert prompts.TOOL_ADVICE["terminal"] not in text
+    assert "- F." in text
+
+
+def test_the_prompt_is_the_same_every_time_and_names_the_continuation() -> None:
+    for size in PromptSize:
+        one = system_prompt(toolsets=("terminal", "file"), size=size)
+        assert one == system_prompt(toolsets=("terminal", "file"), size=size)
+        assert "[Continuing toward your standing goal]" in one
+
+
+def test_the_short_prompt_leaves_room_for_the_tools() -> None:
+    assert len(system_prompt(size=PromptSize.SHORT)) < 1_000
