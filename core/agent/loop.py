@@ -272,10 +272,10 @@ class _Turn:
 
     async def _fold(self) -> str:
         """Fold what came before this step; "" when done, else why not."""
-        n, own = self.trace.n, len(self.trace.injected)
+        n, messages = self.trace.n, self.trace.messages
         ours = {User(prompts.NUDGE), User(prompts.LIMIT)}
         material = compaction.Material(
-            entries=self.trace.messages[: len(self.trace.messages) - own],
+            entries=messages[: len(messages) - len(self.trace.injected)],
             verbatim=self.start.inputs + tuple(m for m in self.trace.heard if m not in ours),
             pinned=self.start.pinned,
         )

@@ -29,14 +29,17 @@ from core.agent.transcript import Assistant, Entry, Result, ToolCall, ToolResult
 class Trace:
     """The turn before its next model call or tool call.
 
-    `messages` is the request's list as it stands, `n` the step being worked, `waiting` its calls
-    without a result in their order, `cut` whether the output limit ended its reply, `results` all
-    results of the turn. `injected` entered before this step, `heard` before earlier ones.
-    `counted` is the provider's own count of the last step's tokens, 0 when unknown; `folded_at`
-    the step of the last checkpoint, -1 for none.
+    `entries` is what the turn adds to the session's transcript: its inputs and all that came
+    since; `fold` says how many of them a summary replaces, with the whole history, and is that
+    summary. `n` is the step being worked, `waiting` its calls without a result in their order,
+    `cut` whether the output limit ended its reply, `results` all results of the turn. `injected`
+    entered before this step, `heard` before earlier ones. `counted` is the provider's own count of
+    the last step's tokens, 0 when unknown; `folded_at` the step of the last fold, -1 for none.
     """
 
-    messages: tuple[Entry, ...]
+    history: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
+    fold: tuple[int, str] | None = None
     n: int = 0
     waiting: tuple[ToolCall, ...] = ()
     cut: bool = False
@@ -47,13 +50,26 @@ class Trace:
     counted: int = 0
     folded_at: int = -1
 
+    @property
+    def messages(self) -> tuple[Entry, ...]:
+        """The conversation as the next request shows it."""
+        if self.fold is None:
+            return self.history + self.entries
+        count, summary = self.fold
+        return (User(summary), *self.entries[count:])
+
+    def closed(self, text: str) -> tuple[Entry, ...]:
+        """The entries with `text` as the result of every open call: providers refuse a
+        history that leaves calls open."""
+        return self.entries + tuple(Result(call.id, text) for call in self.waiting)
+
 
 def replay(start: TurnInput, counted: int = 0) -> Trace:
     """The trace of a turn with all that an earlier attempt had stored.
 
     `counted` is the provider's count of the history, 0 when unknown.
     """
-    fresh = Trace(messages=start.history + start.inputs, counted=counted)
+    fresh = Trace(history=start.history, entries=start.inputs, counted=counted)
     steps = sorted(start.steps, key=lambda step: step.n)
     return reduce(advance, (write for step in steps for write in _writes(step)), fresh)
 
@@ -64,19 +80,18 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
         case Injected(_, message):
             return replace(
                 trace,
-                messages=(*trace.messages, message),
+                entries=(*trace.entries, message),
                 injected=(*trace.injected, message),
             )
         case Folded(n, summary):
-            # The store keeps no order between a step's checkpoint and what was injected before
-            # that step, so the checkpoint always comes first.
-            return replace(
-                trace, messages=(User(summary), *trace.injected), counted=0, folded_at=n
-            )
+            # The store keeps no order between a step's fold and what entered before that step,
+            # so what entered always comes after the summary.
+            count = len(trace.entries) - len(trace.injected)
+            return replace(trace, fold=(count, summary), counted=0, folded_at=n)
         case Replied(_, reply):
             entered = replace(
                 trace,
-                messages=(*trace.messages, Assistant(reply.text, reply.calls)),
+                entries=(*trace.entries, Assistant(reply.text, reply.calls)),
                 waiting=reply.calls,
                 cut=reply.cut,
                 counted=reply.usage.input_tokens + reply.usage.output_tokens,
@@ -93,7 +108,7 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
 def _finished(trace: Trace, result: ToolResult) -> Trace:
     after = replace(
         trace,
-        messages=(*trace.messages, Result(result.call.id, result.text)),
+        entries=(*trace.entries, Result(result.call.id, result.text)),
         waiting=tuple(call for call in trace.waiting if call.id != result.call.id),
         results=(*trace.results, result),
     )

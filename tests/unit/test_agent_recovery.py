@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from core.agent import guard
 from core.agent.loop import Agent, Answered, LoopOptions, Outcome, Prefix, run_turn
 from core.agent.steps import Started, TurnInput
+from core.agent.trace import advance, replay
 from core.agent.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from core.ports import Completion, Reply, Request
 from tests.fakes.scripted_model import ScriptedModel, calls, says
@@ -170,3 +172,22 @@ def assert_same_but_for_interruptions(
     for entry, _ in lost:
         assert isinstance(entry, Result)
         assert entry.text == guard.INTERRUPTED
+
+
+async def test_open_calls_are_closed_when_a_turn_is_left() -> None:
+    script = [["1", "2"]]
+    world = World(dies_in=1)
+    with pytest.raises(Killed):
+        await attempt(START, script, world)
+    entries = replay(world.log.resumed(START)).closed("stopped")
+    assert entries[0] == START.inputs[0]
+    assert entries[2:] == (Result("c0", "ran 1"), Result("c1", "stopped"))
+
+
+async def test_a_trace_fed_with_each_commit_is_the_one_replayed_from_the_store() -> None:
+    script = [["1"], ["2", "{oops"], ["1"]]
+    world = World()
+    await attempt(START, script, world)
+    fed = reduce(advance, world.log.writes, replay(START))
+    assert fed == replay(world.log.resumed(START))
+    assert fed.messages == START.history + fed.entries
