@@ -1,0 +1,61 @@
+"""What the composition root says about an endpoint and about a model. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from core.agent.transcript import Json
+
+ApiMode: TypeAlias = Literal["chat", "responses"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderOptions:
+    """One endpoint; `name` is its key under `providers` in the configuration.
+
+    An empty `api_key` is for servers that ask for none. `timeout_s` bounds a call with its
+    retries where the request names no deadline; `stall_s` is the longest silence between two
+    reads, waiting for the first byte included, so give a slow local server a long one.
+    `backoff_s` is the first pause before a retry. `json_schema` and `stream_options` say whether
+    to try them at all: a server that refuses one is never sent it again.
+    """
+
+    name: str
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    api_mode: ApiMode = "chat"
+    timeout_s: float = 120.0
+    connect_s: float = 5.0
+    stall_s: float = 90.0
+    backoff_s: float = 0.5
+    json_schema: bool = True
+    stream_options: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens; cached input costs as much as fresh where not named."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """One model; `name` is its key under `models`, `model` the provider's id for it.
+
+    `temperature` None is not sent. `price` None asks the public price list. `params` are sent as
+    they are and win over everything but the conversation.
+    """
+
+    name: str
+    model: str
+    context_tokens: int = 128_000
+    max_output_tokens: int = 8_192
+    temperature: float | None = None
+    price: Price | None = None
+    vision: bool = False
+    params: Mapping[str, Json] = field(default_factory=dict)
