@@ -1,0 +1,199 @@
+"""What the person says, handed to the gateway in order. It prints remarks, never answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import assert_never
+
+from adapters.console.clean import clean
+from adapters.console.decode import (
+    MAX_TEXT_BYTES,
+    Attach,
+    Empty,
+    Mistake,
+    Quit,
+    Words,
+    decode,
+)
+from adapters.console.encode import readable_size
+from adapters.console.files import attachment
+from adapters.console.front import Front, Heard, Interrupted, Oversized, Typed
+from core.errors import PursuitError, TransientError, UserError
+from core.messages import (
+    Ack,
+    Address,
+    Attachment,
+    Button,
+    Duplicate,
+    Handled,
+    Inbound,
+    Message,
+    PlatformName,
+    Press,
+    Queued,
+    Refused,
+    RemoteId,
+    Sender,
+)
+from core.ports import Clock, Intake
+
+ADDRESS = Address(PlatformName.CONSOLE, "local", "main")
+
+_RETRY_S = 0.5
+_LONGEST_RETRY_S = 5.0
+_NEARLY_FULL = 90
+
+
+class Conversation:
+    """Numbers what it hears with `run_id`, which differs at every start of the process.
+
+    `stirred` is set whenever the lane may have got something to do.
+    """
+
+    def __init__(
+        self,
+        front: Front,
+        clock: Clock,
+        idle: Callable[[], Awaitable[None]],
+        *,
+        run_id: str,
+        sender: Sender,
+    ) -> None:
+        self.stirred = asyncio.Event()
+        self._front = front
+        self._clock = clock
+        self._idle = idle
+        self._run_id = run_id
+        self._sender = sender
+        self._heard = 0
+        self._remote = RemoteId("")
+        self._buttons: tuple[Button, ...] = ()
+
+    def offer(self, remote: RemoteId, buttons: tuple[Button, ...]) -> None:
+        """The last message's buttons, which a number may press until something else is said."""
+        self._remote, self._buttons = remote, buttons
+
+    async def hear(self, intake: Intake, heard: Heard) -> bool:
+        """Hand over what was heard; False when the person leaves."""
+        match heard:
+            case Typed():
+                return await self._typed(intake, heard.text)
+            case Interrupted():
+                await self._accept(intake, self._message("/stop"))
+            case Oversized():
+                await self._front.note(_too_long(heard.size))
+            case _:
+                assert_never(heard)
+        return True
+
+    async def _typed(self, intake: Intake, text: str) -> bool:
+        size = len(text.encode("utf-8", "replace"))
+        if size > MAX_TEXT_BYTES:
+            return await self.hear(intake, Oversized(size))
+        match order := decode(text):
+            case Quit():
+                return False
+            case Empty():
+                pass
+            case Mistake():
+                await self._front.note(order.text)
+            case Attach():
+                await self._attach(intake, order)
+            case Words():
+                await self._say(intake, order.text)
+            case _:
+                assert_never(order)
+        return True
+
+    async def _say(self, intake: Intake, text: str) -> None:
+        button = self._chosen(text)
+        if button is None:
+            await self._accept(intake, self._message(text))
+            return
+        await self._front.note(f"→ {button.label}")
+        await self._accept(intake, self._press(button))
+
+    async def _attach(self, intake: Intake, order: Attach) -> None:
+        try:
+            found = await asyncio.to_thread(attachment, order.path)
+        except UserError as error:
+            await self._front.note(clean(str(error)))
+            return
+        await self._accept(intake, self._message(order.text, found))
+
+    def _message(self, text: str, *attachments: Attachment) -> Message:
+        key = self._next_key()
+        return Message(
+            address=ADDRESS,
+            dedupe=key,
+            sender=self._sender,
+            text=text,
+            remote=RemoteId(key),
+            sent_at=self._clock.now(),
+            attachments=attachments,
+        )
+
+    def _press(self, button: Button) -> Press:
+        return Press(
+            address=ADDRESS,
+            dedupe=self._next_key(),
+            sender=self._sender,
+            command=button.command,
+            remote=self._remote,
+            sent_at=self._clock.now(),
+        )
+
+    def _chosen(self, text: str) -> Button | None:
+        """The button that a number alone, right after a message with buttons, stands for."""
+        if not (self._front.interactive and text.isascii() and text.isdigit() and len(text) < 3):
+            return None
+        number = int(text)
+        return self._buttons[number - 1] if 1 <= number <= len(self._buttons) else None
+
+    def _next_key(self) -> str:
+        self._heard += 1
+        return f"console:{self._run_id}:{self._heard}"
+
+    async def _accept(self, intake: Intake, value: Inbound) -> None:
+        self.offer(RemoteId(""), ())
+        try:
+            acks = await self._saved(intake, value)
+        except PursuitError as error:
+            await self._front.note(clean(str(error)))
+            return
+        self.stirred.set()
+        for ack in acks:
+            await self._acked(ack)
+
+    async def _saved(self, intake: Intake, value: Inbound) -> tuple[Ack, ...]:
+        wait_s = _RETRY_S
+        while True:
+            try:
+                return await intake.accept((value,))
+            except TransientError as error:
+                if wait_s == _RETRY_S:
+                    await self._front.note(f"Not saved yet, trying again: {clean(str(error))}")
+                await asyncio.sleep(error.retry_after or wait_s)
+                wait_s = min(wait_s * 2, _LONGEST_RETRY_S)
+
+    async def _acked(self, ack: Ack) -> None:
+        match ack:
+            case Refused():
+                await self._front.note(clean(ack.text) or "Not taken.")
+            case Queued(behind) if behind > 0:
+                await self._front.note(f"queued ({behind} before it)")
+                if behind >= _NEARLY_FULL and not self._front.interactive:
+                    # A long file of messages must not run into the lane's limit.
+                    await self._idle()
+            case Queued() | Handled() | Duplicate():
+                pass
+            case _:
+                assert_never(ack)
+
+
+def _too_long(size: int) -> str:
+    return (
+        f"That message is too long: {readable_size(size)}, and {readable_size(MAX_TEXT_BYTES)} "
+        "is the most. Save it as a file and send it along: /attach PATH [message]"
+    )

@@ -1,0 +1,43 @@
+"""From the core's outbound values to what a terminal shows. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adapters.console.clean import clean, one_line
+from core.messages import Button, Outbound, Say
+
+_GOAL_CONTROLS = frozenset({"/goal pause", "/goal resume", "/goal clear", "/goal status", "/stop"})
+
+
+def parts(text: str) -> tuple[Outbound, ...]:
+    """A terminal has no limit: one message, whatever the length."""
+    return (Say(text, markdown=True),)
+
+
+def shown(what: Say) -> Say:
+    """The message with everything in it safe to print."""
+    buttons = tuple(Button(one_line(b.label), one_line(b.command)) for b in what.buttons)
+    return replace(what, text=clean(what.text).strip("\n"), buttons=buttons)
+
+
+def is_goal_status(what: Say) -> bool:
+    """Whether this is the goal's status message, which is edited all the time.
+
+    It is known by its buttons, all of which steer the goal. A terminal shows its edits in the
+    live lines over the prompt, and leaves the scrollback alone.
+    """
+    return bool(what.buttons) and all(b.command in _GOAL_CONTROLS for b in what.buttons)
+
+
+def file_note(caption: str, path: str) -> Say:
+    """The message that stands for a file: where it lies."""
+    lines = (clean(caption).strip("\n"), f"📄 {one_line(path)}")
+    return Say("\n".join(line for line in lines if line))
+
+
+def readable_size(size: int) -> str:
+    """A number of bytes for people."""
+    if size < 1 << 10:
+        return f"{size} bytes"
+    return f"{size / (1 << 10):.0f} KB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"

@@ -1,0 +1,149 @@
+"""The front without a terminal: a message a line in, plain text out.
+
+Standard output carries what the bot says and nothing else; progress and remarks go to standard
+error. The conversation is over when the input has ended and the lane is idle, or when nobody
+reads the output any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+
+from adapters.console.front import Hear, Heard, Oversized, Typed
+from adapters.console.stdio import InputThread, OutputWriter
+from core.messages import Say
+
+
+class LineCutter:
+    """Cuts bytes into lines without ever holding more than `limit` bytes of one."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._size = 0
+        self._started = False
+
+    def feed(self, data: bytes) -> Iterator[Heard]:
+        """The lines that `data` completes."""
+        if not self._started:
+            self._started = True
+            data = data.removeprefix(codecs.BOM_UTF8)
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._add(piece)
+            yield self._take()
+        self._add(rest)
+
+    def end(self) -> Iterator[Heard]:
+        """The last line, where no line break ends it."""
+        if self._size:
+            yield self._take()
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._limit:
+            self._kept += piece
+
+    def _take(self) -> Heard:
+        size, line = self._size, bytes(self._kept)
+        self._size = 0
+        self._kept.clear()
+        if size > self._limit:
+            return Oversized(size)
+        return Typed(line.removesuffix(b"\r").decode("utf-8", "replace"))
+
+
+class LinesFront:
+    """Reads and writes descriptors; `greeting` is shown on standard error, "" for none.
+
+    `idle` returns when the lane has nothing left to do and all was delivered.
+    """
+
+    interactive = False
+
+    def __init__(
+        self,
+        idle: Callable[[], Awaitable[None]],
+        *,
+        limit: int,
+        greeting: str = "",
+        fds: tuple[int, int, int] = (0, 1, 2),
+    ) -> None:
+        self._idle = idle
+        self._limit = limit
+        self._greeting = greeting
+        self._input = fds[0]
+        self._output = OutputWriter(fds[1])
+        self._errors = OutputWriter(fds[2])
+        self._reader_gone = asyncio.Event()
+        self._told: tuple[int, frozenset[str]] = (0, frozenset())
+
+    async def greet(self) -> None:
+        """Say on standard error how to use a terminal that cannot do more than lines."""
+        if self._greeting:
+            await self.note(self._greeting)
+
+    async def run(self, hear: Hear) -> None:
+        """Hand over line by line, then wait for the lane to be idle."""
+        reader = InputThread(self._input)
+        try:
+            async with asyncio.TaskGroup() as group:
+                reading = group.create_task(self._converse(reader, hear), name="console-lines")
+                gone = group.create_task(self._reader_gone.wait(), name="console-reader-gone")
+                await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
+                reading.cancel()
+                gone.cancel()
+        finally:
+            reader.close()
+
+    async def _converse(self, reader: InputThread, hear: Hear) -> None:
+        cutter = LineCutter(self._limit)
+        going = True
+        while going and (data := await reader.chunk()):
+            going = await _hand_over(cutter.feed(data), hear)
+        if going:
+            await _hand_over(cutter.end(), hear)
+        await self._idle()
+
+    async def say(self, what: Say) -> None:
+        """Print the text, and the commands that its buttons stand for."""
+        lines = [what.text, *(f"  {b.label}: {b.command}" for b in what.buttons)]
+        try:
+            await self._output.write("\n".join(lines) + "\n")
+        except OSError:
+            self._reader_gone.set()
+            raise
+
+    async def say_status(self, what: Say) -> None:
+        """A status is progress here, and its buttons cannot be pressed."""
+        await self.note(what.text)
+
+    async def note(self, text: str) -> None:
+        """Print to standard error, where it is open."""
+        with suppress(OSError):
+            await self._errors.write(text + "\n")
+
+    async def progress(self, turn: int, text: str) -> None:
+        """Print the lines of the progress message that were not printed for this turn yet."""
+        seen = self._told[1] if self._told[0] == turn else frozenset()
+        lines = [line for line in text.splitlines() if line.strip()]
+        self._told = (turn, seen | frozenset(lines))
+        fresh = [line for line in lines if line not in seen]
+        if fresh:
+            await self.note("\n".join(fresh))
+
+    def pin(self, what: Say | None) -> None:
+        """There is no place to keep anything in sight."""
+
+    def busy(self, *, working: bool) -> None:
+        """There is nothing to turn."""
+
+
+async def _hand_over(lines: Iterator[Heard], hear: Hear) -> bool:
+    for heard in lines:
+        if not await hear(heard):
+            return False
+    return True

@@ -1,0 +1,115 @@
+"""What the lines over the prompt say while something runs. Pure: the time is an argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from prompt_toolkit.utils import get_cwidth
+
+from core.messages import Say
+
+Fragments = list[tuple[str, str]]
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_PLAIN_FRAMES = "|/-\\"
+_FRAME_S = 0.2
+_HINT_S = 2.0
+
+
+@dataclass(slots=True)
+class Live:
+    """The state behind the live lines; `unicode` is false on terminals that know only ASCII."""
+
+    unicode: bool = True
+    since: float | None = None
+    turn: int = 0
+    doing: str = ""
+    pinned: str = ""
+    stopping_since: float | None = None
+    hint: str = ""
+    hint_since: float = field(default=float("-inf"))
+
+    def start(self, now: float) -> None:
+        """Something runs."""
+        if self.since is None:
+            self.since = now
+
+    def stop(self) -> None:
+        """Nothing runs any more."""
+        self.since = None
+        self.doing = ""
+        self.stopping_since = None
+
+    def progress(self, turn: int, text: str, now: float) -> None:
+        """A turn tells what it does; the newest line counts."""
+        if not text:
+            self.doing = ""
+            return
+        if turn != self.turn:
+            self.turn, self.since = turn, now
+        self.start(now)
+        self.doing = text.strip().splitlines()[-1].strip() if text.strip() else ""
+
+    def pin(self, what: Say | None) -> None:
+        """Keep the goal's status in sight with the commands that steer it."""
+        if what is None:
+            self.pinned = ""
+            return
+        commands = ", ".join(button.command for button in what.buttons)
+        text = " ".join(what.text.split())
+        self.pinned = f"{text} · {commands}" if commands else text
+
+    def advise(self, hint: str, now: float) -> None:
+        """Show a hint for a moment."""
+        self.hint, self.hint_since = hint, now
+
+    def advised(self, now: float) -> bool:
+        """Whether the hint is still up."""
+        return bool(self.hint) and now - self.hint_since < _HINT_S
+
+    def lines(self, now: float, width: int) -> list[Fragments]:
+        """The live lines as styled fragments, each at most `width` cells wide."""
+        rows: list[Fragments] = []
+        if self.pinned:
+            rows.append([("class:pinned", shorten(self.pinned, width))])
+        if self.advised(now):
+            rows.append([("class:hint", shorten(self.hint, width))])
+        elif self.since is not None:
+            rows.append(self._working(now - self.since, width))
+        return rows
+
+    def _working(self, elapsed: float, width: int) -> Fragments:
+        frames = _FRAMES if self.unicode else _PLAIN_FRAMES
+        frame = frames[int(elapsed / _FRAME_S) % len(frames)]
+        stopping = self.stopping_since is not None
+        tail = f" · {duration(elapsed)}" + ("" if stopping else " · Ctrl-C stops")
+        text = "stopping" if stopping else self.doing or "working"
+        room = width - get_cwidth(frame) - 1 - get_cwidth(tail)
+        return [
+            ("class:spinner", frame + " "),
+            ("class:doing", shorten(text, max(room, 8))),
+            ("class:hint", tail),
+        ]
+
+
+def duration(seconds: float) -> str:
+    """Elapsed time for people: 9s, 1m 05s, 2h 03m."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02}m"
+
+
+def shorten(text: str, width: int) -> str:
+    """The text cut to `width` terminal cells, with an ellipsis where something is missing."""
+    if get_cwidth(text) <= width:
+        return text
+    room, kept = width - 1, []
+    for char in text:
+        room -= get_cwidth(char)
+        if room < 0:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
