@@ -1,0 +1,47 @@
+"""The command line: `pursuit`.
+
+Imports nothing heavy: `pursuit --help` must answer within 0.15 s, so each command lives in a
+module of its own that is loaded when it is called. Standard output carries answers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from gateway.cli.lazy import LazyGroup
+from gateway.cli.outcome import Outcome
+
+COMMANDS = {
+    "up": ("gateway.cli.start:up", "Run the gateway: every enabled platform."),
+    "chat": ("gateway.cli.start:chat", "Talk to Pursuit here, in the terminal."),
+    "config": ("gateway.cli.config:config", "Check or show the configuration."),
+    "local": ("gateway.cli.local:local", "The embedded local model."),
+}
+"""Every command: where it is, and what it does."""
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="pursuit", message="%(prog)s %(version)s")
+@click.pass_context
+def pursuit(context: click.Context) -> None:
+    """Pursuit works on a goal turn after turn until an independent judge says it is done.
+
+    Start with `pursuit chat`, type `/goal` and what you want done.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return the exit code (see `gateway.cli.outcome`)."""
+    with Outcome() as outcome:
+        result = pursuit.main(args=argv, prog_name="pursuit", standalone_mode=False)
+        outcome.code = result if isinstance(result, int) else 0
+    return outcome.code

@@ -1,0 +1,29 @@
+"""The settings: their schema, where they come from, and what is wrong with them.
+
+Nothing else in the program reads a configuration file or the environment.
+"""
+
+from __future__ import annotations
+
+from gateway.errors import ConfigError, NoPermission, Problem
+from gateway.settings.choice import Choice, Job, catalogue, chosen
+from gateway.settings.layers import Layer
+from gateway.settings.load import config_file, data_dir, load
+from gateway.settings.schema import Settings
+from gateway.settings.show import secrets_of
+
+__all__ = [
+    "Choice",
+    "ConfigError",
+    "Job",
+    "Layer",
+    "NoPermission",
+    "Problem",
+    "Settings",
+    "catalogue",
+    "chosen",
+    "config_file",
+    "data_dir",
+    "load",
+    "secrets_of",
+]

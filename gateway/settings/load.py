@@ -1,0 +1,182 @@
+"""Loading: from a file, the environment, credentials and flags to checked settings.
+
+The only place of the program that reads the environment. It shows values in errors, but never
+those of secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from core.agent.transcript import Json
+from gateway.errors import ConfigError, KeyPath, Problem, dotted
+from gateway.settings.choice import Job, chosen
+from gateway.settings.document import Document, parse, parse_value
+from gateway.settings.faults import KEY_MARK, explain
+from gateway.settings.layers import Layer, from_credentials, from_environment, implicit_models
+from gateway.settings.places import data_folder, find_config, read_config
+from gateway.settings.rules import faults, unset_text
+from gateway.settings.schema import Settings, Task
+from gateway.settings.variables import Substitution
+
+LOCAL_TOOLSETS = ("terminal", "file")
+LOCAL_TIMEOUT_S = 180.0
+"""The embedded model takes few tools, and its one slot is shared."""
+
+
+def load(
+    config: Path | None = None,
+    *,
+    flags: Layer | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Settings:
+    """The settings to run with; no file at all is fine.
+
+    `flags` are values from the command line, which go over everything else. Raises ConfigError
+    with every fault that can be told from the others.
+    """
+    file = find_config(config, environ)
+    document = parse(read_config(file), str(file)) if file else Document("", {}, None)
+    folder = environ.get("CREDENTIALS_DIRECTORY")
+    outer = from_environment(environ).over(from_credentials(Path(folder) if folder else None))
+    outer = (flags or Layer()).over(outer)
+    values = outer.over(Layer(document.values)).values
+    if not values.get("models") and not values.get("providers"):
+        implied = implicit_models(environ)
+        outer = outer.over(implied)
+        values = outer.over(Layer(document.values)).values
+    return _Loading(document, outer).settings(values, environ)
+
+
+def config_file(config: Path | None = None) -> Path | None:
+    """The file that `load` reads, None for none."""
+    return find_config(config, os.environ)
+
+
+def data_dir(data: Path | None = None) -> Path:
+    """The data folder, made if need be; raises NoPermission or UserError."""
+    return data_folder(data, os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    document: Document
+    outer: Layer
+
+    def settings(self, values: Mapping[str, Json], environ: Mapping[str, str]) -> Settings:
+        """Check the values and fill in what depends on others."""
+        variables = Substitution(environ, lambda path: bool(self.outer.origin(path)))
+        tree = variables.mapping(values)
+        texts = variables.done | set(self.outer.origins)
+        self._refuse([(path, _BROKEN) for path in variables.broken])
+        unset = variables.unset
+        settings = self._validated(tree, texts, unset)
+        if not settings.models:
+            self._refuse([(("models",), "no model uses the providers: name at least one")])
+        self._refuse(faults(settings, unset))
+        return _filled(settings)
+
+    def _validated(
+        self, tree: dict[str, Json], texts: set[KeyPath], unset: Mapping[KeyPath, str]
+    ) -> Settings:
+        """Strict for what a file says; the text of a variable becomes what its setting takes."""
+        while True:
+            try:
+                return Settings.model_validate_json(json.dumps(tree), strict=True)
+            except ValidationError as error:
+                details = error.errors(include_url=False)
+            mended = [_mend(tree, detail, texts) for detail in details]
+            if not any(mended):
+                self._refuse([_fault(detail, unset) for detail in details])
+
+    def _refuse(self, found: list[tuple[KeyPath, str]]) -> None:
+        if found:
+            raise ConfigError(Problem(self._where(path), dotted(path), t) for path, t in found)
+
+    def _where(self, path: KeyPath) -> str:
+        return self.outer.origin(path) or self.document.where(path)
+
+
+_BROKEN = (
+    "a reference to a variable is `${NAME}` or `${NAME:-default}`; write `$${` for a plain `${`"
+)
+
+
+def _fault(detail: ErrorDetails, unset: Mapping[KeyPath, str]) -> tuple[KeyPath, str]:
+    path = detail["loc"]
+    if path in unset:
+        return path, unset_text(unset[path])
+    if path[-1:] == (KEY_MARK,):
+        path = path[:-1]
+    return path, explain(detail, path)
+
+
+def _mend(tree: dict[str, Json], detail: ErrorDetails, texts: set[KeyPath]) -> bool:
+    """Try to make a value what its setting takes: true when it is worth checking again.
+
+    A group without keys is null in YAML and means its defaults; the text of a variable is read
+    as YAML where the setting is not text.
+    """
+    path, kind = detail["loc"], detail["type"]
+    if not kind.endswith("_type"):
+        return False
+    if detail["input"] is None and kind in {"model_type", "dict_type"}:
+        return _put(tree, path, {})
+    if path in texts and isinstance(detail["input"], str):
+        texts.discard(path)
+        try:
+            return _put(tree, path, parse_value(detail["input"]))
+        except ConfigError:
+            return False
+    return False
+
+
+def _put(tree: dict[str, Json], path: KeyPath, value: Json) -> bool:
+    place: Json = tree
+    for part in path[:-1]:
+        match place, part:
+            case dict(), str():
+                place = place[part]
+            case list(), int():
+                place = place[part]
+            case _:
+                return False
+    match place, path[-1]:
+        case dict(), str() as key:
+            place[key] = value
+        case list(), int() as position:
+            place[position] = value
+        case _:
+            return False
+    return True
+
+
+def _filled(settings: Settings) -> Settings:
+    """Name the agent's model, and fit the defaults to an embedded one."""
+    agent, auxiliary = settings.agent, settings.auxiliary
+    model = chosen(settings, "agent")
+    changes: dict[str, object] = {"model": model.name}
+    if model.local and "toolsets" not in agent.model_fields_set:
+        changes["toolsets"] = LOCAL_TOOLSETS
+    tasks: Mapping[Job, Task] = {
+        "goal_judge": auxiliary.goal_judge,
+        "compaction": auxiliary.compaction,
+    }
+    patient: dict[str, object] = {
+        name: task.model_copy(update={"timeout_s": LOCAL_TIMEOUT_S})
+        for name, task in tasks.items()
+        if chosen(settings, name).local and "timeout_s" not in task.model_fields_set
+    }
+    return settings.model_copy(
+        update={
+            "agent": agent.model_copy(update=changes),
+            "auxiliary": auxiliary.model_copy(update=patient),
+        }
+    )

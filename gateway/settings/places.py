@@ -1,0 +1,64 @@
+"""Where the configuration and the data are on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs.unix import Unix
+
+from core.errors import UserError
+from gateway.errors import ConfigError, NoPermission, Problem
+
+_LARGEST = 1 << 20
+
+
+def find_config(config: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The configuration file to read: `config` if given, else the first that exists of
+    `$PURSUIT_HOME/config.yaml` and `$XDG_CONFIG_HOME/pursuit/config.yaml`; None for neither."""
+    if config is not None:
+        return config
+    home = environ.get("PURSUIT_HOME")
+    places = [Path(home).expanduser()] if home else []
+    places.append(Unix("pursuit").user_config_path)
+    return next((p / "config.yaml" for p in places if (p / "config.yaml").exists()), None)
+
+
+def read_config(path: Path) -> str:
+    """The file's text. Raises ConfigError when it cannot be read."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ConfigError([Problem(str(path), "", "the file is larger than 1 MB")])
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        text = "the file is not UTF-8 text; save it as UTF-8"
+        raise ConfigError([Problem(f"{path}:{line}", "", text)]) from error
+    except OSError as error:
+        text = f"the file cannot be read: {error.strerror}"
+        raise ConfigError([Problem(str(path), "", text)]) from error
+
+
+def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
+    """The folder for everything that Pursuit keeps, made for this user alone if it is new:
+    `data` if given, else `$PURSUIT_HOME`, else `$XDG_STATE_HOME/pursuit`.
+
+    Raises NoPermission or UserError when it cannot be made or written to.
+    """
+    home = environ.get("PURSUIT_HOME")
+    folder = data or (Path(home).expanduser() if home else Unix("pursuit").user_state_path)
+    folder = folder.absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch(mode=0o600)
+        probe.unlink()
+    except PermissionError as error:
+        raise NoPermission(_cannot_use(folder, "permission denied")) from error
+    except OSError as error:
+        raise UserError(_cannot_use(folder, error.strerror or "unknown error")) from error
+    return folder
+
+
+def _cannot_use(folder: Path, reason: str) -> str:
+    return f"The data folder {folder} cannot be used: {reason}. Name another one with --data DIR."

@@ -1,0 +1,129 @@
+"""Rules between settings, checked once each of them is right by itself. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from gateway.errors import KeyPath
+from gateway.settings.choice import JOBS, chosen
+from gateway.settings.schema import Provider, Settings, Task, Telegram
+
+Fault: TypeAlias = tuple[KeyPath, str]
+_BOT_TOKEN = re.compile(r"[0-9]+:\S+")
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+
+
+def faults(settings: Settings, unset: Mapping[KeyPath, str]) -> list[Fault]:
+    """Every broken rule with its key; `unset` are keys whose variable has no value."""
+    names = [*_models(settings), *_auxiliary(settings)]
+    used = set() if names else {chosen(settings, job).model.provider for job in JOBS}
+    return [
+        *names,
+        *_telegram(settings, unset),
+        *_used_providers(settings, unset, used),
+        *_unset(settings, unset, used),
+    ]
+
+
+def _models(settings: Settings) -> Iterator[Fault]:
+    for name, model in settings.models.items():
+        if model.provider not in settings.providers:
+            text = _no_such("provider", model.provider, settings.providers)
+            yield ("models", name, "provider"), text
+    agent = settings.agent.model
+    if agent is not None and agent not in settings.models:
+        yield ("agent", "model"), _no_such("model", agent, settings.models)
+    for name, provider in settings.providers.items():
+        yield from _local_provider(name, provider)
+
+
+def _local_provider(name: str, provider: Provider) -> Iterator[Fault]:
+    if provider.kind == "local":
+        for key in sorted(provider.model_fields_set - {"kind"}):
+            yield ("providers", name, key), "the embedded model (`kind: local`) takes no such key"
+
+
+def _auxiliary(settings: Settings) -> Iterator[Fault]:
+    for name in type(settings.auxiliary).model_fields:
+        task: Task = getattr(settings.auxiliary, name)
+        path: KeyPath = ("auxiliary", name)
+        if task.provider is None:
+            if task.model is not None and task.model not in settings.models:
+                text = _no_such("model", task.model, settings.models)
+                yield (*path, "model"), f"{text} (for a raw model id set `provider` too)"
+        elif task.provider not in settings.providers:
+            text = _no_such("provider", task.provider, settings.providers)
+            yield (*path, "provider"), text
+        elif task.model is None:
+            yield (*path, "model"), "is needed when `provider` is set: the model's id there"
+
+
+def _telegram(settings: Settings, unset: Mapping[KeyPath, str]) -> Iterator[Fault]:
+    telegram, access = settings.platforms.telegram, settings.access.telegram
+    for group in ("owners", "members"):
+        if any(person <= 0 for person in getattr(access, group)):
+            text = "a person's id is a positive number; the ids of groups go into `chats`"
+            yield ("access", "telegram", group), text
+    if not telegram.enabled:
+        return
+    at: KeyPath = ("platforms", "telegram")
+    if (*at, "token") not in unset:
+        yield from _token(telegram, (*at, "token"))
+    if not access.owners and not access.members:
+        yield (
+            ("access", "telegram"),
+            "nobody may talk to the bot: put ids into `access.telegram.owners` or `members`",
+        )
+    if telegram.webhook is not None and telegram.webhook.secret is not None:
+        secret = telegram.webhook.secret.get_secret_value()
+        if not _WEBHOOK_SECRET.fullmatch(secret):
+            text = "must be 1 to 256 letters, digits, `_` or `-`"
+            yield (*at, "webhook", "secret"), text
+
+
+def _token(telegram: Telegram, path: KeyPath) -> Iterator[Fault]:
+    token = telegram.token.get_secret_value() if telegram.token else ""
+    if not token:
+        yield path, "is needed because platforms.telegram.enabled is true: get one from @BotFather"
+    elif not _BOT_TOKEN.fullmatch(token):
+        yield path, "is not a bot token (digits, a colon, letters): copy it from @BotFather"
+
+
+def _used_providers(
+    settings: Settings, unset: Mapping[KeyPath, str], used: set[str]
+) -> Iterator[Fault]:
+    for name in sorted(used):
+        provider = settings.providers[name]
+        path: KeyPath = ("providers", name, "api_key")
+        own = provider.kind == "openai" and provider.base_url is None
+        key = provider.api_key.get_secret_value() if provider.api_key else ""
+        if own and not key and path not in unset and (*path[:2], "base_url") not in unset:
+            yield path, "is needed for OpenAI's own endpoint; or set `base_url` to another one"
+
+
+def _unset(settings: Settings, unset: Mapping[KeyPath, str], used: set[str]) -> Iterator[Fault]:
+    """Variables without a value matter only where their setting is in use."""
+    for path, variable in unset.items():
+        match path:
+            case ("providers", name, *_) if name not in used:
+                pass
+            case ("platforms", "telegram", *_) if not settings.platforms.telegram.enabled:
+                pass
+            case _:
+                yield path, unset_text(variable)
+
+
+def unset_text(variable: str) -> str:
+    """What to say of a setting whose variable has no value."""
+    return f"the environment variable {variable} is not set (or write ${{{variable}:-default}})"
+
+
+def _no_such(kind: str, name: str, known: Mapping[str, object]) -> str:
+    close = get_close_matches(name, known, 1)
+    if close:
+        return f"there is no {kind} {name!r}; did you mean `{close[0]}`?"
+    listed = ", ".join(sorted(known)) or "none"
+    return f"there is no {kind} {name!r} under `{kind}s` (there: {listed})"

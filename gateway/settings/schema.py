@@ -1,0 +1,273 @@
+"""Every setting there is, with its default, one frozen model per group.
+
+Values only: nothing here reads a file or the environment. A part of the program is handed its
+own group (`settings.goals`), never the whole.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SecretStr,
+    StringConstraints,
+)
+
+DEFAULT_OPENAI_MODEL = "gpt-5-mini"
+"""What runs when the environment has an OpenAI key and names no model."""
+
+LOCAL_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
+"""The embedded model's id, as the catalogue of `adapters.local_model` has it."""
+
+NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
+HTTP_URL = r"^https?://[^\s/?#]+[^\s?#]*$"
+HTTPS_URL = r"^https://[^\s/?#]+[^\s?#]*$"
+
+
+def _absolute(path: Path) -> Path:
+    path = path.expanduser()
+    if not path.is_absolute():
+        raise ValueError("must be an absolute path, or one below `~`")
+    return path
+
+
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+HttpUrl = Annotated[str, StringConstraints(pattern=HTTP_URL)]
+HttpsUrl = Annotated[str, StringConstraints(pattern=HTTPS_URL)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Count = Annotated[int, Field(ge=1)]
+Folder = Annotated[Path, AfterValidator(_absolute)]
+Seconds = Annotated[float, Field(gt=0, le=86_400 * 365)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, protected_namespaces=()
+    )
+
+
+class Provider(_Settings):
+    """An endpoint that serves models."""
+
+    kind: Literal["openai", "local"] = "openai"
+    """`openai`: any OpenAI-compatible endpoint; `local`: the embedded model, which takes no
+    other key."""
+    base_url: HttpUrl | None = None
+    """The endpoint, with its `/v1`; null is OpenAI's own."""
+    api_key: SecretStr | None = None
+    """Its key; null for servers that want none."""
+    api_mode: Literal["chat", "responses"] = "chat"
+    """The API it speaks: chat completions, or responses."""
+    timeout_s: Seconds = 120
+    """How long a model call may take, its retries included."""
+    stall_s: Seconds = 90
+    """The longest silence within a call, the wait for its first word included."""
+
+
+class Price(_Settings):
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    """Input tokens."""
+    output: Annotated[float, Field(ge=0)]
+    """Output tokens."""
+    cached: Annotated[float, Field(ge=0)] | None = None
+    """Input tokens that the provider had cached; null costs as much as fresh ones."""
+
+
+class Model(_Settings):
+    """A model of the catalogue, under the name that chats and settings use."""
+
+    provider: Name
+    """A name under `providers`."""
+    model: Text
+    """The model's id at that provider."""
+    tier: Count = 1
+    """1 is the strongest; compaction goes to the lowest tier by default."""
+    context_tokens: Annotated[int, Field(ge=2048)] | None = None
+    """The window's size; null takes 128000, or the embedded model's own."""
+    max_output_tokens: Count | None = None
+    """The most one call may produce; null takes 8192, or the embedded model's own."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """null leaves it to the provider; the embedded model runs at 0."""
+    vision: bool = False
+    """Images that people send go to the model as images."""
+    price: Price | None = None
+    """null takes the public price list's, where it knows the model."""
+    params: dict[str, JsonValue] = {}
+    """More fields for the request, sent as they are, such as `{reasoning_effort: low}`."""
+
+
+Toolset = Literal["terminal", "file", "think", "send"]
+
+
+class Agent(_Settings):
+    """The agent that works on turns."""
+
+    model: Name | None = None
+    """A name under `models`; null takes the first one there."""
+    max_steps: Count = 60
+    """Model calls in one turn before it must answer."""
+    max_concurrent_turns: Count = 1000
+    """Turns at work at once, over all chats."""
+    max_model_calls: Count = 256
+    """Model calls in flight at once."""
+    show_thoughts: bool = False
+    """Show what the `think` tool writes in the progress message."""
+    toolsets: tuple[Toolset, ...] = ("terminal", "file", "think", "send")
+    """What the agent may use; with the embedded model `[terminal, file]` unless set."""
+
+
+class Goals(_Settings):
+    """Budgets that a goal starts with; null is no limit."""
+
+    max_turns: Count = 20
+    """Turns that the agent takes by itself."""
+    max_tokens: Count | None = None
+    """Tokens, in and out, judge included."""
+    max_cost: Annotated[float, Field(gt=0)] | None = None
+    """US dollars, where prices are known."""
+    max_seconds: Seconds | None = None
+    """Working time in seconds."""
+
+
+class Task(_Settings):
+    """The model of an auxiliary task: a catalogue name, or a provider and a raw model id."""
+
+    provider: Name | None = None
+    """A name under `providers`; then `model` is the raw id there."""
+    model: Text | None = None
+    """A name under `models`, or the raw id when `provider` is set; null is the task's default."""
+    timeout_s: Seconds = 30
+    """How long one call may take; 180 on the embedded model unless set."""
+
+
+class Auxiliary(_Settings):
+    """The models of the tasks beside the agent's own."""
+
+    goal_judge: Task = Task()
+    """Judges after each turn whether the goal is done; default: the agent's model."""
+    compaction: Task = Task()
+    """Folds a long session's oldest turns; default: the model of the lowest tier."""
+
+
+class Lanes(_Settings):
+    """How messages queue."""
+
+    groups: Literal["shared", "per_user"] = "shared"
+    """One conversation for a group, or one for each of its people."""
+    busy: Literal["queue", "steer", "interrupt"] = "queue"
+    """A message during a turn: waits, is read at the turn's next step, or ends the turn."""
+    collect: bool = False
+    """Answer messages that waited together in one turn."""
+
+
+class TelegramAccess(_Settings):
+    """Who may talk to the bot on Telegram, by numeric id; nobody unless listed."""
+
+    owners: tuple[int, ...] = ()
+    """People with every right."""
+    members: tuple[int, ...] = ()
+    """People who may talk and set goals."""
+    chats: tuple[int, ...] = ()
+    """Where members are heard; empty is everywhere. Admits nobody by itself."""
+
+
+class Access(_Settings):
+    """Who may talk, by platform."""
+
+    telegram: TelegramAccess = TelegramAccess()
+    """Telegram's people."""
+
+
+class Webhook(_Settings):
+    """Telegram posts updates here instead of being polled."""
+
+    url: HttpsUrl
+    """The public address that Telegram posts to."""
+    host: Text = "127.0.0.1"
+    """The interface to listen on, behind your reverse proxy."""
+    port: Port = 8443
+    """The port to listen on."""
+    secret: SecretStr | None = None
+    """A word of letters, digits, `_` and `-` that proves a post is Telegram's; null makes a
+    fresh one at each start."""
+
+
+class Telegram(_Settings):
+    """The Telegram bot."""
+
+    enabled: bool = False
+    """Start it."""
+    token: SecretStr | None = None
+    """The token from @BotFather."""
+    base_url: HttpUrl | None = None
+    """A self-hosted Bot API server, such as `http://127.0.0.1:8081/bot`; null is Telegram's."""
+    base_file_url: HttpUrl | None = None
+    """Where that server gives files, such as `http://127.0.0.1:8081/file/bot`."""
+    webhook: Webhook | None = None
+    """null polls, which needs no public address."""
+
+
+class Platforms(_Settings):
+    """The chat platforms."""
+
+    telegram: Telegram = Telegram()
+    """The Telegram bot."""
+
+
+class Workspace(_Settings):
+    """Where the agent's tools work and what they may touch."""
+
+    root: Folder | None = None
+    """The folder that holds each chat's own; null is `workspace` in the data directory."""
+    extra: tuple[Folder, ...] = ()
+    """More folders that the file tools and commands may use, such as `/tmp`."""
+    sandbox: Literal["bwrap", "none"] = "bwrap"
+    """`bwrap` runs commands in bubblewrap; `none` runs them with all your own rights."""
+    network: bool = False
+    """Commands in the sandbox may use the network."""
+    timeout_s: Seconds = 120
+    """How long a command may run."""
+
+
+class Logs(_Settings):
+    """The log on standard error; with a terminal chat, in `pursuit.log` in the data directory."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is logged."""
+    format: Literal["auto", "console", "json"] = "auto"
+    """`auto` is `console` on a terminal and `json` elsewhere."""
+
+
+class Settings(_Settings):
+    """All of Pursuit's settings."""
+
+    providers: dict[Name, Provider] = {}
+    """Endpoints, by a name of your choice."""
+    models: dict[Name, Model] = {}
+    """The catalogue, by a name of your choice. None at all: `OPENAI_API_KEY` or
+    `OPENAI_BASE_URL` (and `OPENAI_MODEL`) from the environment, else the embedded model."""
+    agent: Agent = Agent()
+    """The agent that works on turns."""
+    goals: Goals = Goals()
+    """Budgets that a goal starts with."""
+    auxiliary: Auxiliary = Auxiliary()
+    """The models of the tasks beside the agent's own."""
+    lanes: Lanes = Lanes()
+    """How messages queue."""
+    access: Access = Access()
+    """Who may talk; nobody unless listed."""
+    platforms: Platforms = Platforms()
+    """The chat platforms."""
+    workspace: Workspace = Workspace()
+    """Where the agent's tools work."""
+    logs: Logs = Logs()
+    """What is logged and how."""
