@@ -1,0 +1,271 @@
+"""The judge's question and its verdict: what it is shown, and what counts as its word.
+
+It calls the judge model once and decides nothing about the goal; the goal's machine does. Text
+from the agent and its tools is data here and can never be read as a verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from core.agent.transcript import Json, Receipt, User
+from core.fence import clip, fenced, one_line, plain
+from core.goals import prompts
+from core.goals.events import Unavailable, Unreadable, Verdict, Word
+from core.ports import Model, ModelFailure, Request, Usage
+
+ARGUMENTS_SHOWN = 120
+RESULT_SHOWN = 200
+REASON_LIMIT = 300
+MAX_WAIT_S = 1800.0
+GOAL_LIMIT = 8_192
+TERM_LIMIT = 2_048
+FILES_SHOWN = 40
+VERDICT_LIMIT = 20_000
+SAMPLE_LIMIT = 200
+NO_REASON = "no reason was given"
+
+_FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
+
+
+class JudgeProfile(StrEnum):
+    """How much the judge model can read: FULL for most, LOCAL for the small one."""
+
+    FULL = "full"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    answer: int
+    receipts: int
+    head: int
+
+
+_LIMITS = {
+    JudgeProfile.FULL: _Limits(answer=4_096, receipts=12, head=300),
+    JudgeProfile.LOCAL: _Limits(answer=1_024, receipts=4, head=80),
+}
+
+
+class SeenCall(Protocol):
+    """A tool call as the host saw it; `result` is (at least the end of) its text."""
+
+    @property
+    def tool(self) -> str:
+        """The tool's name."""
+        ...
+
+    @property
+    def arguments(self) -> str:
+        """The JSON text of the arguments."""
+        ...
+
+    @property
+    def receipt(self) -> Receipt:
+        """What the call really did."""
+        ...
+
+    @property
+    def result(self) -> str:
+        """The end of what the model was told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceFile:
+    """A file as the host finds it now: path in the workspace, bytes, the start of its text."""
+
+    path: str
+    size: int
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeInput:
+    """All that the judge is shown. `receipts` are oldest first; `contract` maps contract keys to
+    their text; `workspace` is None where nobody looked."""
+
+    goal: str
+    answer: str
+    contract: Mapping[str, str] = field(default_factory=dict)
+    criteria: Sequence[str] = ()
+    receipts: Sequence[SeenCall] = ()
+    workspace: Sequence[WorkspaceFile] | None = None
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a process that the agent started still runs."""
+        return any(seen.receipt.background for seen in self.receipts)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOutcome:
+    """The judge's word and what the call used; `sample` is the start of an unreadable reply."""
+
+    word: Word
+    usage: Usage
+    sample: str = ""
+
+
+async def judge(
+    model: Model,
+    subject: JudgeInput,
+    *,
+    profile: JudgeProfile = JudgeProfile.FULL,
+    timeout_s: float = 30.0,
+) -> JudgeOutcome:
+    """Ask the judge once, for at most `timeout_s` seconds. Failures are words, not raises."""
+    request = replace(judge_request(subject, profile), deadline_s=timeout_s)
+    try:
+        async with asyncio.timeout(timeout_s):
+            completion = await model.complete(request)
+    except TimeoutError:
+        return JudgeOutcome(Unavailable(f"the judge gave no verdict in {timeout_s:g} s"), Usage())
+    if isinstance(completion, ModelFailure):
+        reason = one_line(completion.message, REASON_LIMIT)
+        return JudgeOutcome(Unavailable(f"the judge failed: {reason}"), completion.usage)
+    if not completion.text.strip():
+        return JudgeOutcome(Unavailable("the judge's reply was empty"), completion.usage)
+    word = read_verdict(completion.text, may_wait=subject.may_wait)
+    sample = (
+        one_line(completion.text[:1_000], SAMPLE_LIMIT) if isinstance(word, Unreadable) else ""
+    )
+    return JudgeOutcome(word, completion.usage, sample)
+
+
+def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL) -> Request:
+    """The one call: the rules as system text, the evidence as a single message."""
+    short = profile is JudgeProfile.LOCAL
+    limits = _LIMITS[profile]
+    seen = list(subject.receipts)
+    goal = [clip(subject.goal, GOAL_LIMIT)]
+    goal += prompts.terms(
+        [clip(text, TERM_LIMIT) for text in subject.criteria],
+        {key: clip(text, TERM_LIMIT) for key, text in subject.contract.items()},
+    )
+    blocks = [
+        ("GOAL", "\n\n".join(goal)),
+        ("FILES in the workspace now", _files(subject.workspace, limits)),
+        ("FILES written by the agent", "" if short else _written(seen)),
+        (
+            "RECEIPTS of the last calls",
+            "\n".join(map(_line, seen[-limits.receipts :])) or "(none)",
+        ),
+        ("AGENT'S ANSWER", clip(plain(subject.answer), limits.answer) or "(empty)"),
+    ]
+    parts = [f"{title}\n{fenced(text)}" for title, text in blocks if text]
+    may_wait = subject.may_wait and not short
+    return Request(
+        system=prompts.judge_system(short=short, may_wait=may_wait),
+        messages=(User("\n".join([*parts, "Is the goal reached?"])),),
+        schema=verdict_schema(may_wait=may_wait, bounded=short),
+    )
+
+
+def verdict_schema(*, may_wait: bool, bounded: bool) -> dict[str, Json]:
+    """The reply's JSON schema; the reason comes first, so that it is thought before judged.
+
+    `bounded` limits the reason's length, which not every provider's strict mode takes.
+    """
+    limit: dict[str, Json] = {"maxLength": REASON_LIMIT} if bounded else {}
+    fields: dict[str, Json] = {
+        "reason": {"type": "string", **limit},
+        "done": {"type": "boolean"},
+        "blocked": {"type": "boolean"},
+    }
+    if may_wait:
+        fields["wait_s"] = {"type": "number"}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def read_verdict(text: str, *, may_wait: bool = False) -> Verdict | Unreadable:
+    """The verdict that a reply is, and never one that it merely mentions.
+
+    The whole reply, perhaps in one code fence, must be a JSON object with a boolean `done` and a
+    text `reason`; `blocked` may be missing and wins over `done`.
+    """
+    stripped = text.strip()
+    inner = _FENCE.match(stripped)
+    said = _object(inner[1] if inner else stripped)
+    done, blocked, reason = said.get("done"), said.get("blocked", False), said.get("reason")
+    if not (isinstance(done, bool) and isinstance(blocked, bool) and isinstance(reason, str)):
+        return Unreadable("the judge's reply was not a verdict")
+    return Verdict(
+        done=done and not blocked,
+        reason=one_line(reason, REASON_LIMIT) or NO_REASON,
+        blocked=blocked,
+        wait_s=_wait(said.get("wait_s")) if may_wait and not (done or blocked) else 0.0,
+    )
+
+
+def _object(text: str) -> dict[str, object]:
+    """The JSON object that is the whole text, else an empty one."""
+    if len(text) > VERDICT_LIMIT:
+        return {}
+    try:
+        said = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    kept = dict(pairs)
+    if len(kept) < len(pairs):
+        raise ValueError("a key appears twice, so the object says two things")
+    return kept
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _wait(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    # JSON integers may be larger than any float: bound before converting.
+    return float(max(0, min(value, MAX_WAIT_S)))
+
+
+def _line(seen: SeenCall) -> str:
+    receipt = seen.receipt
+    ended = "ok" if receipt.ok else "FAILED"
+    if receipt.exit_code is not None:
+        ended = f"exit code {receipt.exit_code}"
+    if receipt.background:
+        ended += ", still running in the background"
+    arguments = one_line(seen.arguments, ARGUMENTS_SHOWN)
+    wrote = f", wrote {receipt.path} ({receipt.size} bytes)" if receipt.ok and receipt.path else ""
+    shown = json.dumps(plain(seen.result)[-RESULT_SHOWN:], ensure_ascii=False)
+    return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}; result ends {shown}"
+
+
+def _files(files: Sequence[WorkspaceFile] | None, limits: _Limits) -> str:
+    if files is None:
+        return ""
+    lines = [
+        f"{one_line(file.path, 200)} ({file.size} bytes): "
+        + json.dumps(plain(file.head)[: limits.head], ensure_ascii=False)
+        for file in files[:FILES_SHOWN]
+    ]
+    if len(files) > FILES_SHOWN:
+        lines.append(f"… and {len(files) - FILES_SHOWN} more")
+    return "\n".join(lines) or "(none)"
+
+
+def _written(seen: Iterable[SeenCall]) -> str:
+    sizes = {s.receipt.path: s.receipt.size for s in seen if s.receipt.ok and s.receipt.path}
+    newest = list(sizes.items())[-FILES_SHOWN:]
+    return "\n".join(f"{one_line(path, 200)} ({size} bytes)" for path, size in newest)
