@@ -1,0 +1,77 @@
+"""A turn's way out of the tables: its trace becomes transcript, its rows are done."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from adapters.sqlite import codec
+from core.agent.steps import Step, TurnInput
+from core.agent.trace import Trace, replay
+from core.agent.transcript import Assistant, Entry, to_json
+from core.messages import TurnId
+from core.sessions.lane import Outcome, RowKind, Turn
+
+TITLE_LENGTH = 120
+CUT_OFF = "cut off: the turn was ended before this call gave a result; its outcome is unknown"
+
+
+def load_steps(conn: sqlite3.Connection, turn: TurnId) -> tuple[Step, ...]:
+    """The stored trace of a turn."""
+    rows = conn.execute(
+        "SELECT n, part, state, body FROM step WHERE turn = ? ORDER BY n, part", (turn,)
+    ).fetchall()
+    return codec.load_steps(rows)
+
+
+def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
+    """Append the transcript, drop the trace, and mark rows and turn done.
+
+    The answer is what `turn.answer` holds by now; a turn that was stopped keeps none.
+    """
+    inputs, answer = conn.execute(
+        "SELECT inputs, answer FROM turn WHERE id = ?", (turn.id,)
+    ).fetchone()
+    if outcome is not Outcome.ANSWERED:
+        answer = ""
+        conn.execute("UPDATE turn SET answer = '' WHERE id = ?", (turn.id,))
+    if turn.kind is not RowKind.DRAFT:
+        start = TurnInput(
+            turn=turn.id,
+            history=(),
+            inputs=codec.load_users(inputs),
+            steps=load_steps(conn, turn.id),
+        )
+        trace = replay(start)
+        entries = trace.closed(CUT_OFF) + ((Assistant(answer),) if answer else ())
+        _append(conn, turn, trace, entries)
+    conn.execute("DELETE FROM step WHERE turn = ?", (turn.id,))
+    conn.execute("UPDATE turn SET phase = ? WHERE id = ?", (outcome.value, turn.id))
+    conn.execute(
+        "UPDATE inbox SET state = 'done' WHERE turn = ? AND state = 'claimed'", (turn.id,)
+    )
+
+
+def _append(
+    conn: sqlite3.Connection, turn: Turn, trace: Trace, entries: tuple[Entry, ...]
+) -> None:
+    (start,) = conn.execute("SELECT entries FROM session WHERE id = ?", (turn.session,)).fetchone()
+    conn.executemany(
+        "INSERT INTO message (session, n, turn, body) VALUES (?, ?, ?, ?)",
+        [
+            (turn.session, n, turn.id, json.dumps(to_json(entry), ensure_ascii=False))
+            for n, entry in enumerate(entries, start)
+        ],
+    )
+    if trace.fold is not None:
+        count, summary = trace.fold
+        conn.execute(
+            "INSERT OR REPLACE INTO checkpoint (session, n, summary) VALUES (?, ?, ?)",
+            (turn.session, start + count, summary),
+        )
+    first = next((e.text for e in entries if not isinstance(e, Assistant)), "")
+    conn.execute(
+        "UPDATE session SET entries = entries + ?, turns = turns + 1, "
+        "title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
+        (len(entries), first[:TITLE_LENGTH], turn.session),
+    )

@@ -1,0 +1,66 @@
+"""Opening the file: pragmas, numbered migrations, and errors that say what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from core.errors import UserError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+FILE_NAME = "pursuit.db"
+
+
+def open_database(path: Path, *, sync: str = "FULL") -> sqlite3.Connection:
+    """The writer's connection, with every migration applied.
+
+    Raises UserError for a file that is no database, is damaged, or is from a newer version.
+    """
+    try:
+        conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        conn.execute("PRAGMA journal_mode = WAL")
+        conn.execute(f"PRAGMA synchronous = {sync}")
+        conn.execute("PRAGMA busy_timeout = 5000")
+        conn.execute("PRAGMA wal_autocheckpoint = 4000")
+        _check(conn, path)
+        _migrate(conn, path)
+    except sqlite3.DatabaseError as error:
+        raise UserError(_damaged(path, error)) from error
+    return conn
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A second connection that cannot write."""
+    conn = sqlite3.connect(
+        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    conn.execute("PRAGMA query_only = 1")
+    return conn
+
+
+def _check(conn: sqlite3.Connection, path: Path) -> None:
+    (verdict,) = conn.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
+
+
+def _migrate(conn: sqlite3.Connection, path: Path) -> None:
+    (version,) = conn.execute("PRAGMA user_version").fetchone()
+    scripts = sorted(MIGRATIONS.glob("*.sql"))
+    if version > len(scripts):
+        raise UserError(
+            f"{path} was written by a newer version of Pursuit (schema {version}, this one "
+            f"knows {len(scripts)}). Upgrade Pursuit, or name another folder with --data."
+        )
+    for number, script in enumerate(scripts[version:], version + 1):
+        sql = script.read_text(encoding="utf-8")
+        conn.executescript(f"BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {number}; COMMIT;")
+
+
+def _damaged(path: Path, error: sqlite3.DatabaseError) -> str:
+    if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}:
+        return f"Cannot open the database {path}: {error}. Check the folder's rights and space."
+    return (
+        f"The database {path} is damaged ({error}). Nothing was changed. Move it away and start "
+        f"again, or save what can be read with: sqlite3 {path} .recover | sqlite3 new.db"
+    )

@@ -1,0 +1,177 @@
+"""The accept transaction: rows in order, commands in effect, the cursor moved."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.sqlite.lane_rows import insert_row, load_slot
+from adapters.sqlite.transaction import Transaction
+from core.goals.contract import Budget, SetGoal
+from core.messages import Ack, Duplicate, Handled, Queued, Refused, SessionId
+from core.sessions.control import obey
+from core.sessions.facts import Order, SessionFact, Spent
+from core.sessions.lane import Idle, Lane, Prio, Row, RowKind, Spoke
+from core.sessions.machine import QUEUE_FULL
+from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
+
+SPLIT_WAIT_S = 1.0
+"""How long a text of the platform's full length waits for its rest."""
+
+
+def accept(
+    conn: sqlite3.Connection,
+    arrivals: Sequence[Arrival | Relocation],
+    cursor: tuple[str, str] | None,
+    now: float,
+    defaults: Budget,
+) -> tuple[tuple[Ack, ...], Signals]:
+    """The whole of `Store.accept`, as one job."""
+    tx = Transaction(conn, now, "")
+    acks: list[Ack] = []
+    for arrival in arrivals:
+        match arrival:
+            case Relocation():
+                acks.append(_relocate(tx, arrival))
+            case Arrival(what=Said() as said):
+                acks.append(_said(tx, arrival, said))
+            case Arrival(what=Commanded() as commanded):
+                acks.append(_commanded(tx, arrival, commanded, defaults))
+    if cursor is not None:
+        conn.execute(
+            "INSERT INTO cursor (source, pos) VALUES (?, ?) "
+            "ON CONFLICT (source) DO UPDATE SET pos = excluded.pos",
+            cursor,
+        )
+    return tuple(acks), tx.signals()
+
+
+def _said(tx: Transaction, arrival: Arrival, said: Said) -> Ack:
+    row = Row(
+        seq=0,
+        kind=RowKind.MESSAGE,
+        prio=Prio.PERSON,
+        principal=arrival.principal,
+        not_before=tx.now + SPLIT_WAIT_S if said.more else 0.0,
+        more=said.more,
+        steer=said.busy.value == "steer",
+    )
+    seq = insert_row(tx.conn, arrival.lane, arrival.dedupe, row, said.payload, tx.now)
+    if seq is None:
+        return Duplicate()
+    row = replace(row, seq=seq)
+    lane = tx.lane(arrival.lane)
+    before = replace(lane, waiting=tuple(r for r in lane.waiting if r.seq != seq))
+    tx.key = f"in:{seq}"
+    tx.posts = 0
+    behind = len(before.people) + (0 if isinstance(before.phase, Idle) else 1)
+    after = tx.advance(before, Spoke(row, said.busy))
+    return Queued(behind) if row in after.waiting else Refused(QUEUE_FULL)
+
+
+def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, defaults: Budget) -> Ack:
+    row = Row(seq=0, kind=RowKind.CONTROL, prio=Prio.PERSON, principal=arrival.principal)
+    line = commanded.line
+    payload = {"name": line.name, "argument": line.argument}
+    seq = insert_row(
+        tx.conn, arrival.lane, arrival.dedupe, row, dict(payload), tx.now, state="done"
+    )
+    if seq is None:
+        return Duplicate()
+    tx.key, tx.posts, tx.said = f"in:{seq}", 0, []
+    lane = tx.lane(arrival.lane)
+    order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=defaults)
+    after, effects = obey(lane, order, SqlFacts(tx.conn, lane))
+    tx.apply(lane, after, effects)
+    return Handled(tx.said[-1] if tx.said else "")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFacts:
+    """Answers a command's questions inside its transaction."""
+
+    conn: sqlite3.Connection
+    lane: Lane
+
+    def spent(self, goal: int) -> Spent:
+        """The usage rows of a goal, summed."""
+        return goal_spent(self.conn, goal)
+
+    def sessions(self) -> tuple[SessionFact, ...]:
+        """The lane's sessions, newest first."""
+        found = self.conn.execute(
+            "SELECT id, title, turns FROM session WHERE lane = ? ORDER BY id DESC LIMIT 20",
+            (self.lane.key,),
+        ).fetchall()
+        return tuple(
+            SessionFact(SessionId(id_), title, turns, _goal_status(self.conn, id_))
+            for id_, title, turns in found
+        )
+
+    def draft(self) -> SetGoal | None:
+        """The contract that was drafted last in the lane's session."""
+        return load_draft(self.conn, self.lane.session)
+
+
+def _goal_status(conn: sqlite3.Connection, session: int) -> str:
+    goal = load_slot(conn, session).goal
+    return goal.status.value if goal and goal.status.value != "cleared" else ""
+
+
+def goal_spent(conn: sqlite3.Connection, goal: int) -> Spent:
+    """Tokens and cost of a goal, reservations included."""
+    tokens, cost = conn.execute(
+        "SELECT coalesce(sum(input + output), 0), coalesce(sum(cost), 0.0) "
+        "FROM usage WHERE goal = ?",
+        (goal,),
+    ).fetchone()
+    return Spent(tokens, cost)
+
+
+def put_meta(conn: sqlite3.Connection, key: str, value: str) -> None:
+    """Set a small value."""
+    conn.execute(
+        "INSERT INTO state_meta (key, value) VALUES (?, ?) ON CONFLICT (key) "
+        "DO UPDATE SET value = excluded.value, version = version + 1",
+        (key, value),
+    )
+
+
+def save_draft(conn: sqlite3.Connection, session: SessionId, draft: SetGoal) -> None:
+    """Keep a drafted goal until it is replaced."""
+    put_meta(conn, f"draft:{session}", json.dumps([draft.text, draft.contract]))
+
+
+def load_draft(conn: sqlite3.Connection, session: SessionId) -> SetGoal | None:
+    """The goal that was drafted last."""
+    found = conn.execute(
+        "SELECT value FROM state_meta WHERE key = ?", (f"draft:{session}",)
+    ).fetchone()
+    if found is None:
+        return None
+    text, contract = json.loads(found[0])
+    return SetGoal(text, tuple((key, value) for key, value in contract))
+
+
+_BY_LANE = ("inbox", "outbox", "session", "turn")
+
+
+def _relocate(tx: Transaction, move: Relocation) -> Ack:
+    """Give a lane another key. Where the new key is in use already, its session stays current
+    and the old lane's rows join it."""
+    taken = tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.new,)).fetchone()
+    verb = (
+        "DELETE FROM lane WHERE key = ?2" if taken else "UPDATE lane SET key = ?1 WHERE key = ?2"
+    )
+    tx.conn.execute(verb, (move.new, move.old))
+    for table in _BY_LANE:
+        tx.conn.execute(
+            f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
+            (move.new, move.old),
+        )
+    tx.conn.execute("UPDATE OR REPLACE timer SET lane = ? WHERE lane = ?", (move.new, move.old))
+    tx.wake.add(move.new)
+    tx.deliver.add(move.new)
+    return Handled("")

@@ -1,0 +1,137 @@
+"""Jobs round a goal's judge and timer, and what a start finds."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from adapters.sqlite import codec
+from adapters.sqlite.lane_rows import load_slot
+from adapters.sqlite.transaction import Transaction
+from core.goals.events import Judged, TimerFired, Word
+from core.messages import LaneKey, SessionId
+from core.sessions.lane import SessionEntered
+from core.sessions.ports import (
+    OpenJudgement,
+    Signals,
+    Timer,
+    Unfinished,
+    UsageOf,
+)
+
+MAX_RECEIPTS = 12
+
+
+def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | None:
+    """The question of the lane's current session, with the receipts of all turns it covers."""
+    found = conn.execute("SELECT session, phase FROM lane WHERE key = ?", (key,)).fetchone()
+    if found is None or found[1] != "idle":
+        return None
+    session = found[0]
+    slot = load_slot(conn, session)
+    goal = slot.active
+    if goal is None or goal.judgement is None:
+        return None
+    asked = goal.judgement
+    marks = ",".join("?" * len(asked.turns))
+    turns = conn.execute(
+        f"SELECT id, answer, receipts FROM turn WHERE id IN ({marks}) ORDER BY id",  # noqa: S608
+        asked.turns,
+    ).fetchall()
+    receipts = [receipt for _, _, stored in turns for receipt in codec.load_receipts(stored)]
+    return OpenJudgement(
+        goal=goal,
+        generation=slot.generation,
+        session=SessionId(session),
+        id=asked.id,
+        answer=next((answer for _, answer, _ in reversed(turns) if answer), ""),
+        receipts=tuple(receipts[-MAX_RECEIPTS:]),
+    )
+
+
+def judged(
+    conn: sqlite3.Connection,
+    key: LaneKey,
+    asked: OpenJudgement,
+    word: Word,
+    spent: UsageOf | None,
+    now: float,
+) -> Signals:
+    """Apply the judge's word where its question is still open."""
+    tx = Transaction(conn, now, f"verdict:{asked.goal.id}:{asked.generation}:{asked.id}")
+    if spent is not None:
+        spend_on(conn, spent)
+    lane = tx.lane(key)
+    if lane.session == asked.session:
+        event = Judged(asked.goal.id, asked.generation, asked.id, word, now)
+        tx.advance(lane, event)
+    return tx.signals()
+
+
+def spend_on(conn: sqlite3.Connection, spent: UsageOf) -> None:
+    """Keep the usage of a call outside a turn."""
+    usage = spent.usage
+    conn.execute(
+        "INSERT INTO usage (session, goal, purpose, model, state, input, cached, output, cost) "
+        "VALUES (?, ?, ?, ?, 'settled', ?, ?, ?, ?)",
+        (
+            spent.session,
+            spent.goal,
+            spent.purpose,
+            spent.model,
+            usage.input_tokens,
+            usage.cached_tokens,
+            usage.output_tokens,
+            usage.cost,
+        ),
+    )
+
+
+def enter_session(conn: sqlite3.Connection, key: LaneKey, now: float, run: str) -> Signals:
+    """Wake a lane's session after a restart; `run` names this start."""
+    tx = Transaction(conn, now, f"start:{run}:{key}")
+    tx.advance(tx.lane(key), SessionEntered())
+    return tx.signals()
+
+
+def next_timer(conn: sqlite3.Connection) -> Timer | None:
+    """The timer that is due first."""
+    found = conn.execute(
+        "SELECT lane, goal, generation, due FROM timer ORDER BY due LIMIT 1"
+    ).fetchone()
+    return None if found is None else Timer(LaneKey(found[0]), *found[1:])
+
+
+def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals:
+    """Take a timer away and tell its goal."""
+    tx = Transaction(conn, now, f"timer:{timer.goal}:{timer.generation}:{timer.due}")
+    gone = conn.execute(
+        "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ?",
+        (timer.lane, timer.goal, timer.generation),
+    )
+    if gone.rowcount:
+        tx.advance(tx.lane(timer.lane), TimerFired(timer.goal, timer.generation))
+    return tx.signals()
+
+
+def unfinished(conn: sqlite3.Connection) -> Unfinished:
+    """Lanes with something to run, to send, or with an active goal. Reservations that a crash
+    left behind count as spent."""
+    lanes = conn.execute(
+        "SELECT key FROM lane WHERE phase <> 'idle' UNION "
+        "SELECT lane FROM inbox WHERE state = 'ready'"
+    ).fetchall()
+    outbox = conn.execute(
+        "SELECT DISTINCT lane FROM outbox WHERE state IN ('ready', 'sending')"
+    ).fetchall()
+    goals = [
+        key
+        for key, session in conn.execute(
+            "SELECT l.key, l.session FROM lane l JOIN state_meta m ON m.key = 'goal:' || l.session"
+        ).fetchall()
+        if load_slot(conn, session).active is not None
+    ]
+    return Unfinished(
+        frozenset(LaneKey(key) for (key,) in lanes),
+        frozenset(LaneKey(key) for (key,) in outbox),
+        frozenset(LaneKey(key) for key in goals),
+    )

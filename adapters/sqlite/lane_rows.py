@@ -1,0 +1,183 @@
+"""Lanes, their rows and goals between SQL and `core.sessions.lane` values.
+
+Plain functions of a connection, called inside a writer's job; no commit here.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+
+from core.agent.transcript import Json
+from core.goals import codec
+from core.goals.goal import Slot
+from core.messages import LaneKey, Principal, Role, SessionId, TurnId
+from core.sessions.lane import (
+    Cut,
+    Idle,
+    Lane,
+    Phase,
+    Prio,
+    Row,
+    RowKind,
+    Running,
+    Stopping,
+    Turn,
+)
+
+READY = (
+    "SELECT seq, kind, prio, principal, not_before, more, steer, target, goal, generation "
+    "FROM inbox WHERE lane = ? AND state = 'ready' ORDER BY prio, seq"
+)
+PHASES = {"stopped": Cut.STOPPED, "interrupted": Cut.INTERRUPTED}
+
+
+def dump_principal(who: Principal) -> str:
+    """A principal's JSON form."""
+    return json.dumps([who.id, who.name, who.role.value])
+
+
+def load_principal(text: str) -> Principal:
+    """The principal that `dump_principal` wrote."""
+    id_, name, role = json.loads(text)
+    return Principal(id_, name, Role(role))
+
+
+def load_lane(conn: sqlite3.Connection, key: LaneKey, now: float) -> Lane:
+    """A lane as it stands; a new one gets its first session."""
+    found = conn.execute(
+        "SELECT stop_seq, session, phase, turn FROM lane WHERE key = ?", (key,)
+    ).fetchone()
+    if found is None:
+        session = new_session(conn, key, now)
+        conn.execute("INSERT INTO lane (key, session) VALUES (?, ?)", (key, session))
+        return Lane(key=key, session=session)
+    stop_seq, session, phase, turn = found
+    return Lane(
+        key=key,
+        session=SessionId(session),
+        phase=_phase(conn, phase, turn),
+        stop_seq=stop_seq,
+        waiting=tuple(_row(found) for found in conn.execute(READY, (key,))),
+        slot=load_slot(conn, session),
+    )
+
+
+def new_session(conn: sqlite3.Connection, key: LaneKey, now: float) -> SessionId:
+    """Add a session to a lane; the caller makes it current."""
+    found = conn.execute(
+        "INSERT INTO session (lane, created) VALUES (?, ?) RETURNING id", (key, now)
+    ).fetchone()
+    return SessionId(found[0])
+
+
+def _phase(conn: sqlite3.Connection, phase: str, turn: int | None) -> Phase:
+    if phase == "idle" or turn is None:
+        return Idle()
+    begun = load_turn(conn, turn)
+    return Running(begun) if phase == "running" else Stopping(begun, PHASES[phase])
+
+
+def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]) -> Row:
+    seq, kind, prio, principal, not_before, more, steer, target, goal, generation = found
+    return Row(
+        seq=seq,
+        kind=RowKind(kind),
+        prio=Prio(prio),
+        principal=load_principal(principal),
+        not_before=not_before,
+        more=bool(more),
+        steer=bool(steer),
+        target=None if target is None else SessionId(target),
+        goal=goal,
+        generation=generation,
+    )
+
+
+def load_turn(conn: sqlite3.Connection, turn: int) -> Turn:
+    """A begun turn."""
+    session, kind, principal, rows, attempt, tries, goal = conn.execute(
+        "SELECT session, kind, principal, rows, attempt, tries, goal FROM turn WHERE id = ?",
+        (turn,),
+    ).fetchone()
+    return Turn(
+        id=TurnId(turn),
+        session=SessionId(session),
+        kind=RowKind(kind),
+        principal=load_principal(principal),
+        rows=tuple(json.loads(rows)),
+        attempt=attempt,
+        tries=tries,
+        goal=goal,
+    )
+
+
+def load_slot(conn: sqlite3.Connection, session: int) -> Slot:
+    """The session's goal slot; an empty one when nothing is stored."""
+    found = conn.execute(
+        "SELECT value FROM state_meta WHERE key = ?", (f"goal:{session}",)
+    ).fetchone()
+    return codec.load(found[0]) if found else Slot()
+
+
+def save_lane(conn: sqlite3.Connection, before: Lane, after: Lane) -> None:
+    """Write what changed of a lane's own row and of its goal."""
+    if (before.phase, before.stop_seq) != (after.phase, after.stop_seq):
+        phase, turn = "idle", None
+        match after.phase:
+            case Running(begun):
+                phase, turn = "running", begun.id
+            case Stopping(begun, why):
+                phase, turn = why.value, begun.id
+            case Idle():
+                pass
+        conn.execute(
+            "UPDATE lane SET phase = ?, turn = ?, stop_seq = ?, epoch = epoch + 1 WHERE key = ?",
+            (phase, turn, after.stop_seq, after.key),
+        )
+    if before.slot != after.slot:
+        conn.execute(
+            "INSERT INTO state_meta (key, value) VALUES (?, ?) ON CONFLICT (key) "
+            "DO UPDATE SET value = excluded.value, version = version + 1",
+            (f"goal:{after.session}", codec.dump(after.slot)),
+        )
+
+
+def insert_row(  # noqa: PLR0913 - one column each
+    conn: sqlite3.Connection,
+    lane: LaneKey,
+    dedupe: str,
+    row: Row,
+    payload: Mapping[str, Json],
+    now: float,
+    *,
+    state: str = "ready",
+) -> int | None:
+    """Add an inbox row; its seq, or None when its dedupe key was seen before.
+
+    The seq of `row` is ignored: SQLite gives the next one.
+    """
+    found = conn.execute(
+        "INSERT INTO inbox (lane, kind, dedupe, prio, state, not_before, more, steer, target, "
+        "goal, generation, principal, payload, received) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (dedupe) DO NOTHING RETURNING seq",
+        (
+            lane,
+            row.kind.value,
+            dedupe,
+            int(row.prio),
+            state,
+            row.not_before,
+            row.more,
+            row.steer,
+            row.target,
+            row.goal,
+            row.generation,
+            dump_principal(row.principal),
+            json.dumps(payload, ensure_ascii=False),
+            now,
+        ),
+    ).fetchone()
+    return None if found is None else int(found[0])

@@ -1,0 +1,61 @@
+"""The outbox's jobs: only a lane's head is sent, and each send is marked before it starts."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from adapters.sqlite import codec
+from core.messages import LaneKey, RemoteId, TurnId
+from core.sessions.ports import Outgoing
+
+
+def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoing | None:
+    """Mark the head as being sent. A head that is found in that state was cut by a restart:
+    nobody knows whether it arrived."""
+    found = conn.execute(
+        "SELECT id, body, attempts, doubtful, first_try, turn, card, last_part, state FROM outbox "
+        "WHERE lane = ? AND state IN ('ready', 'sending') ORDER BY id LIMIT 1",
+        (lane,),
+    ).fetchone()
+    if found is None:
+        return None
+    id_, body, attempts, doubtful, first_try, turn, card, last_part, state = found
+    doubtful = bool(doubtful) or state == "sending"
+    conn.execute(
+        "UPDATE outbox SET state = 'sending', attempts = attempts + 1, doubtful = ?, "
+        "first_try = ? WHERE id = ?",
+        (doubtful, first_try or now, id_),
+    )
+    return Outgoing(
+        id=id_,
+        lane=lane,
+        what=codec.load_outbound(body),
+        attempts=attempts + 1,
+        doubtful=doubtful,
+        first_try=first_try or now,
+        turn=None if turn is None else TurnId(turn),
+        card=bool(card),
+        last_part=bool(last_part),
+    )
+
+
+def sent(conn: sqlite3.Connection, id_: int, remote: RemoteId) -> None:
+    """It arrived."""
+    conn.execute("UPDATE outbox SET state = 'sent', remote_id = ? WHERE id = ?", (remote, id_))
+
+
+def unsent(conn: sqlite3.Connection, id_: int, *, doubtful: bool) -> None:
+    """It did not arrive, or (doubtful) nobody knows."""
+    conn.execute(
+        "UPDATE outbox SET state = 'ready', doubtful = max(doubtful, ?) WHERE id = ?",
+        (doubtful, id_),
+    )
+
+
+def dead(conn: sqlite3.Connection, out: Outgoing, reason: str, now: float) -> None:
+    """It never will arrive; the next row moves up."""
+    conn.execute("UPDATE outbox SET state = 'dead' WHERE id = ?", (out.id,))
+    conn.execute(
+        "INSERT INTO audit (at, lane, what, detail) VALUES (?, ?, 'undeliverable', ?)",
+        (now, out.lane, f"outbox {out.id}: {reason}"),
+    )

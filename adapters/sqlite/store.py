@@ -1,0 +1,286 @@
+"""`SqliteStore`: the `Store` port on one SQLite file in a locked data directory."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from adapters.sqlite import intake, judging, outbox, turns
+from adapters.sqlite.database import FILE_NAME, open_database, open_reader
+from adapters.sqlite.transaction import Transaction
+from adapters.sqlite.writer import Writer
+from core.agent.steps import StepWrite
+from core.agent.transcript import Entry, User, from_json
+from core.errors import UserError
+from core.goals.contract import Budget
+from core.goals.events import Word
+from core.messages import Ack, LaneKey, Outbound, RemoteId, SessionId
+from core.ports import Clock
+from core.sessions.lane import Rest
+from core.sessions.ports import (
+    Arrival,
+    Begun,
+    CapReached,
+    Ending,
+    Estimate,
+    OpenJudgement,
+    Outgoing,
+    Relocation,
+    Reserved,
+    Signals,
+    Steered,
+    Timer,
+    TurnRef,
+    Unfinished,
+    UsageOf,
+)
+
+T = TypeVar("T")
+LOCK_NAME = "pursuit.lock"
+RESERVE_NAME = "reserve.bin"
+
+
+class SqliteStore:
+    """Everything durable, in `folder`. Open with `open`, end with `close`.
+
+    `run` names this start; posts made by it carry the name. `goal_defaults` are the limits of
+    new goals. `sync` is SQLite's synchronous level; only tests that do not crash lower it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Clock,
+        run: str,
+        goal_defaults: Budget | None = None,
+        sync: str = "FULL",
+    ) -> None:
+        self._folder = folder
+        self._path = folder / FILE_NAME
+        self._clock = clock
+        self._run = run
+        self._defaults = goal_defaults or Budget()
+        self._sync = sync
+        self._writer = Writer(self._connect, folder / RESERVE_NAME)
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
+        self._reader: sqlite3.Connection | None = None
+        self._lock: int | None = None
+        self._opened: sqlite3.Connection | None = None
+
+    def _connect(self) -> sqlite3.Connection:
+        assert self._opened is not None  # noqa: S101 - `open` runs first
+        return self._opened
+
+    async def open(self) -> None:
+        """Lock the folder, open the file and bring its schema up to date.
+
+        Raises UserError when another process holds the folder or the file is damaged.
+        """
+        await asyncio.to_thread(self._open)
+        self._writer.start()
+
+    def _open(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = _lock(self._folder)
+        self._opened = open_database(self._path, sync=self._sync)
+        self._reader = open_reader(self._path)
+
+    async def close(self) -> None:
+        """Finish what was submitted and give the folder back; idempotent."""
+        await self._writer.close()
+        self._readers.shutdown(wait=True)
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    async def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        reader = self._reader
+        assert reader is not None  # noqa: S101 - `open` runs first
+        return await asyncio.get_running_loop().run_in_executor(self._readers, job, reader)
+
+    async def accept(
+        self,
+        arrivals: Sequence[Arrival | Relocation],
+        *,
+        cursor: tuple[str, str] | None,
+        now: float,
+    ) -> tuple[tuple[Ack, ...], Signals]:
+        """See `Store.accept`."""
+        return await self._writer.submit(
+            lambda conn: intake.accept(conn, arrivals, cursor, now, self._defaults)
+        )
+
+    async def cursor(self, source: str) -> str | None:
+        """See `Store.cursor`."""
+        return await self._read(
+            lambda conn: _one(conn, "SELECT pos FROM cursor WHERE source = ?", source)
+        )
+
+    async def begin(
+        self, lane: LaneKey, *, now: float, collect: bool
+    ) -> tuple[Begun | Rest, Signals]:
+        """See `Store.begin`."""
+        return await self._writer.submit(
+            lambda conn: turns.begin(conn, lane, now, collect=collect)
+        )
+
+    async def record(
+        self,
+        ref: TurnRef,
+        writes: Sequence[StepWrite],
+        *,
+        model: str = "",
+        claim: Sequence[int] = (),
+        reservation: int | None = None,
+    ) -> None:
+        """See `Store.record`."""
+        what = turns.Recording(writes, model, claim, reservation)
+        await self._writer.submit(lambda conn: turns.record(conn, ref, what))
+
+    async def steered(self, ref: TurnRef) -> tuple[Steered, ...]:
+        """See `Store.steered`."""
+        return await self._read(lambda conn: turns.steered(conn, ref))
+
+    async def reserve(
+        self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
+    ) -> Reserved | CapReached | None:
+        """See `Store.reserve`."""
+        return await self._writer.submit(
+            lambda conn: turns.reserve(conn, ref, model, estimate, seconds)
+        )
+
+    async def end_turn(
+        self, ref: TurnRef, ending: Ending, *, now: float, collect: bool
+    ) -> tuple[Begun | Rest, Signals]:
+        """See `Store.end_turn`."""
+        return await self._writer.submit(
+            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect)
+        )
+
+    async def keep_prefix(self, session: SessionId, prefix: str) -> str:
+        """See `Store.keep_prefix`."""
+
+        def job(conn: sqlite3.Connection) -> str:
+            conn.execute(
+                "UPDATE session SET prefix = ? WHERE id = ? AND prefix = ''", (prefix, session)
+            )
+            return str(_one(conn, "SELECT prefix FROM session WHERE id = ?", session))
+
+        return await self._writer.submit(job)
+
+    async def history(self, session: SessionId) -> tuple[Entry, ...]:
+        """See `Store.history`."""
+        return await self._read(lambda conn: _history(conn, session))
+
+    async def open_judgement(self, lane: LaneKey) -> OpenJudgement | None:
+        """See `Store.open_judgement`."""
+        return await self._read(lambda conn: judging.open_judgement(conn, lane))
+
+    async def judged(
+        self, lane: LaneKey, asked: OpenJudgement, word: Word, spent: UsageOf | None, *, now: float
+    ) -> Signals:
+        """See `Store.judged`."""
+        return await self._writer.submit(
+            lambda conn: judging.judged(conn, lane, asked, word, spent, now)
+        )
+
+    async def enter_session(self, lane: LaneKey) -> Signals:
+        """See `Store.enter_session`."""
+        return await self._writer.submit(
+            lambda conn: judging.enter_session(conn, lane, self._clock.now(), self._run)
+        )
+
+    async def unfinished(self) -> Unfinished:
+        """See `Store.unfinished`."""
+        return await self._read(judging.unfinished)
+
+    async def next_timer(self) -> Timer | None:
+        """See `Store.next_timer`."""
+        return await self._read(judging.next_timer)
+
+    async def fire(self, timer: Timer) -> Signals:
+        """See `Store.fire`."""
+        return await self._writer.submit(lambda conn: judging.fire(conn, timer, self._clock.now()))
+
+    async def next_outgoing(self, lane: LaneKey, *, now: float) -> Outgoing | None:
+        """See `Store.next_outgoing`."""
+        return await self._writer.submit(lambda conn: outbox.next_outgoing(conn, lane, now))
+
+    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> None:
+        """See `Store.sent`."""
+        await self._writer.submit(lambda conn: outbox.sent(conn, outgoing.id, remote))
+
+    async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
+        """See `Store.unsent`."""
+        await self._writer.submit(lambda conn: outbox.unsent(conn, outgoing.id, doubtful=doubtful))
+
+    async def dead(self, outgoing: Outgoing, reason: str) -> None:
+        """See `Store.dead`."""
+        now = self._clock.now()
+        await self._writer.submit(lambda conn: outbox.dead(conn, outgoing, reason, now))
+
+    async def post(self, ref: TurnRef, key: str, what: Outbound) -> Signals:
+        """See `Store.post`."""
+
+        def job(conn: sqlite3.Connection) -> Signals:
+            turns.check_fence(conn, ref)
+            tx = Transaction(conn, self._clock.now(), "")
+            tx.post(ref.lane, what, key=f"turn:{ref.turn}:{key}")
+            return tx.signals()
+
+        return await self._writer.submit(job)
+
+    async def meta(self, key: str) -> str | None:
+        """See `Store.meta`."""
+        return await self._read(
+            lambda conn: _one(conn, "SELECT value FROM state_meta WHERE key = ?", key)
+        )
+
+    async def put_meta(self, key: str, value: str) -> None:
+        """See `Store.put_meta`."""
+        await self._writer.submit(lambda conn: intake.put_meta(conn, key, value))
+
+
+def _one(conn: sqlite3.Connection, sql: str, key: object) -> str | None:
+    found = conn.execute(sql, (key,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def _history(conn: sqlite3.Connection, session: SessionId) -> tuple[Entry, ...]:
+    checkpoint = conn.execute(
+        "SELECT n, summary FROM checkpoint WHERE session = ? ORDER BY n DESC LIMIT 1", (session,)
+    ).fetchone()
+    start, summary = checkpoint or (0, "")
+    rows = conn.execute(
+        "SELECT body FROM message WHERE session = ? AND n >= ? ORDER BY n", (session, start)
+    )
+    entries = tuple(from_json(json.loads(body)) for (body,) in rows)
+    return (User(summary), *entries) if checkpoint else entries
+
+
+def _lock(folder: Path) -> int:
+    """Hold the folder's lock file until the process ends, however it ends."""
+    handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.pread(handle, 20, 0).decode(errors="replace").strip()
+        os.close(handle)
+        raise UserError(
+            f"Another Pursuit (process {owner or 'unknown'}) works in {folder}. Stop it first, "
+            "or name another folder with --data."
+        ) from None
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+    return handle

@@ -1,0 +1,235 @@
+"""One lane's part of a writer's job: advance the machine and carry its orders out.
+
+No commit here; the writer commits what a job did, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from adapters.sqlite import codec
+from adapters.sqlite.closing import close_turn
+from adapters.sqlite.lane_rows import (
+    dump_principal,
+    insert_row,
+    load_lane,
+    new_session,
+    save_lane,
+)
+from core.agent.transcript import User
+from core.goals.goal import Goal
+from core.messages import LaneKey, Outbound, Say, TurnId
+from core.sessions import machine
+from core.sessions.inputs import render
+from core.sessions.lane import (
+    Begin,
+    CallJudge,
+    CancelTurn,
+    Drop,
+    Enqueue,
+    Finish,
+    Lane,
+    LaneEffect,
+    LaneEvent,
+    Post,
+    Rest,
+    Row,
+    SessionEntered,
+    SwitchSession,
+    Turn,
+    Wake,
+    WakeAt,
+)
+from core.sessions.ports import Signals
+
+
+@dataclass(slots=True)
+class Transaction:
+    """Gathers what one job does to lanes; `key` makes the keys of its posts unique.
+
+    `begun` is the turn that an event began, `rest` the answer when there was none.
+    """
+
+    conn: sqlite3.Connection
+    now: float
+    key: str
+    begun: Turn | None = None
+    rest: Rest | None = None
+    switched: bool = False
+    wake: set[LaneKey] = field(default_factory=set)
+    cancel: list[tuple[LaneKey, TurnId]] = field(default_factory=list)
+    judge: set[LaneKey] = field(default_factory=set)
+    deliver: set[LaneKey] = field(default_factory=set)
+    timers: bool = False
+    posts: int = 0
+    said: list[str] = field(default_factory=list)
+
+    def lane(self, key: LaneKey) -> Lane:
+        """The lane as it stands."""
+        return load_lane(self.conn, key, self.now)
+
+    def advance(self, lane: Lane, event: LaneEvent) -> Lane:
+        """Let an event happen to a lane and store all that follows."""
+        after, effects = machine.advance(lane, event)
+        return self.apply(lane, after, effects)
+
+    def apply(self, before: Lane, after: Lane, effects: tuple[LaneEffect, ...]) -> Lane:
+        """Store a change that the machine or a command made."""
+        save_lane(self.conn, before, after)
+        for effect in effects:
+            self._do(after, effect)
+        return after
+
+    def signals(self) -> Signals:
+        """What to do after the commit."""
+        return Signals(
+            frozenset(self.wake),
+            tuple(self.cancel),
+            frozenset(self.judge),
+            frozenset(self.deliver),
+            self.timers,
+        )
+
+    def _do(self, lane: Lane, effect: LaneEffect) -> None:
+        match effect:
+            case Post(text, card, buttons):
+                self.said.append(text)
+                self.post(lane.key, Say(text, buttons=buttons), card=card)
+            case Enqueue():
+                self._enqueue(lane, effect)
+            case Drop(seqs):
+                self.conn.executemany(
+                    "UPDATE inbox SET state = 'dropped' WHERE seq = ?", [(seq,) for seq in seqs]
+                )
+            case Begin(turn):
+                self._begin(lane, turn)
+            case Finish(turn, outcome):
+                close_turn(self.conn, turn, outcome)
+            case SwitchSession():
+                self._switch(lane, effect)
+            case Rest():
+                self.rest = effect
+            case WakeAt(due):
+                self._wake_at(lane, due)
+            case CancelTurn() | Wake() | CallJudge():
+                self._signal(lane, effect)
+            case _:
+                assert_never(effect)
+
+    def _signal(self, lane: Lane, effect: CancelTurn | Wake | CallJudge) -> None:
+        match effect:
+            case CancelTurn(turn):
+                self.cancel.append((lane.key, turn))
+            case Wake():
+                self.wake.add(lane.key)
+            case CallJudge():
+                self.judge.add(lane.key)
+            case _:
+                assert_never(effect)
+
+    def post(
+        self,
+        lane: LaneKey,
+        what: Outbound,
+        *,
+        card: bool = False,
+        turn: TurnId | None = None,
+        last_part: bool = True,
+        key: str = "",
+    ) -> None:
+        """Queue something for the lane's chat, once per key."""
+        if not key:
+            key, self.posts = f"{self.key}:{self.posts}", self.posts + 1
+        self.conn.execute(
+            "INSERT INTO outbox (lane, turn_key, turn, card, last_part, body, state) "
+            "VALUES (?, ?, ?, ?, ?, ?, 'ready') ON CONFLICT (turn_key) DO NOTHING",
+            (lane, key, turn, card, last_part, codec.dump_outbound(what)),
+        )
+        self.deliver.add(lane)
+
+    def _enqueue(self, lane: Lane, what: Enqueue) -> None:
+        row = Row(
+            seq=0,
+            kind=what.kind,
+            prio=what.prio,
+            principal=what.principal,
+            target=what.target,
+            goal=what.goal,
+            generation=what.generation,
+            steer=what.steer,
+        )
+        insert_row(self.conn, lane.key, what.dedupe, row, what.payload, self.now)
+        self.wake.add(lane.key)
+
+    def _begin(self, lane: Lane, turn: Turn) -> None:
+        self.begun = turn
+        if turn.attempt > 1:
+            self.conn.execute(
+                "UPDATE turn SET attempt = ?, tries = ? WHERE id = ?",
+                (turn.attempt, turn.tries, turn.id),
+            )
+            return
+        inputs = codec.dump_users(self._inputs(lane.slot.active, turn))
+        self.conn.execute(
+            "INSERT INTO turn (id, lane, session, kind, principal, goal, phase, attempt, tries, "
+            "rows, inputs, began) VALUES (?, ?, ?, ?, ?, ?, 'begun', ?, ?, ?, ?, ?)",
+            (
+                turn.id,
+                lane.key,
+                turn.session,
+                turn.kind.value,
+                dump_principal(turn.principal),
+                turn.goal,
+                turn.attempt,
+                turn.tries,
+                json.dumps(turn.rows),
+                inputs,
+                self.now,
+            ),
+        )
+        self.conn.executemany(
+            "UPDATE inbox SET state = 'claimed', turn = ? WHERE seq = ?",
+            [(turn.id, seq) for seq in turn.rows],
+        )
+
+    def _inputs(self, goal: Goal | None, turn: Turn) -> list[User]:
+        inputs = []
+        for seq in turn.rows:
+            (payload,) = self.conn.execute(
+                "SELECT payload FROM inbox WHERE seq = ?", (seq,)
+            ).fetchone()
+            inputs.append(render(turn.kind, json.loads(payload), seq, goal))
+        return inputs
+
+    def _switch(self, lane: Lane, switch: SwitchSession) -> None:
+        self.switched = True
+        target = switch.target
+        if target is None:
+            target = new_session(self.conn, lane.key, self.now)
+        self.conn.execute("UPDATE lane SET session = ? WHERE key = ?", (target, lane.key))
+        self.conn.execute("UPDATE inbox SET state = 'done' WHERE seq = ?", (switch.row,))
+        if switch.target is None:
+            text = "✦ New session. The old one is kept: /sessions lists it, /resume goes back."
+            self.post(lane.key, Say(text))
+            return
+        title, turns = self.conn.execute(
+            "SELECT title, turns FROM session WHERE id = ?", (target,)
+        ).fetchone()
+        self.post(lane.key, Say(f"✦ Back in session “{title or '(empty)'}” ({turns} turns)."))
+        self.advance(self.lane(lane.key), SessionEntered())
+
+    def _wake_at(self, lane: Lane, due: float | None) -> None:
+        self.timers = True
+        goal = lane.slot.goal
+        if due is None or goal is None:
+            self.conn.execute("DELETE FROM timer WHERE lane = ?", (lane.key,))
+            return
+        self.conn.execute(
+            "INSERT INTO timer (lane, due, goal, generation) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (lane) DO UPDATE SET due = excluded.due, goal = excluded.goal, "
+            "generation = excluded.generation",
+            (lane.key, due, goal.id, lane.slot.generation),
+        )

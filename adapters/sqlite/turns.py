@@ -1,0 +1,265 @@
+"""A turn's own jobs: begin, record, reserve, end."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.sqlite import codec
+from adapters.sqlite.closing import load_steps
+from adapters.sqlite.intake import goal_spent, save_draft
+from adapters.sqlite.lane_rows import load_slot
+from adapters.sqlite.transaction import Transaction
+from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
+from core.errors import Fenced
+from core.messages import LaneKey, SessionId, TurnId
+from core.ports import Usage
+from core.sessions.inputs import render
+from core.sessions.lane import Outcome, Rest, RowKind, Running, Turn, TurnEnded, WorkerReady
+from core.sessions.ports import (
+    Begun,
+    CapReached,
+    Ending,
+    Estimate,
+    Reserved,
+    Signals,
+    Steered,
+    TurnRef,
+)
+
+
+def begin(
+    conn: sqlite3.Connection, lane: LaneKey, now: float, *, collect: bool
+) -> tuple[Begun | Rest, Signals]:
+    """The whole of `Store.begin`, as one job."""
+    tx = Transaction(conn, now, "")
+    return _next(tx, lane, collect=collect), tx.signals()
+
+
+def _next(tx: Transaction, key: LaneKey, *, collect: bool) -> Begun | Rest:
+    """Let the lane go on until it has a turn or comes to rest."""
+    while tx.begun is None and tx.rest is None:
+        (last,) = tx.conn.execute("SELECT coalesce(max(id), 0) FROM turn").fetchone()
+        tx.key, tx.posts = f"begin:{last}:{_next_seq(tx.conn)}", 0
+        tx.advance(tx.lane(key), WorkerReady(TurnId(last + 1), tx.now, collect))
+    if tx.begun is None:
+        return tx.rest or Rest(None)
+    return _load_begun(tx.conn, tx.begun)
+
+
+def _next_seq(conn: sqlite3.Connection) -> int:
+    """The outbox's next id: with it a post's key is used once."""
+    found = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
+    return int(found[0]) + 1 if found else 1
+
+
+def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
+    inputs, prefix, counted = conn.execute(
+        "SELECT t.inputs, s.prefix, s.counted FROM turn t JOIN session s ON s.id = t.session "
+        "WHERE t.id = ?",
+        (turn.id,),
+    ).fetchone()
+    payloads = [
+        json.loads(payload)
+        for seq in turn.rows
+        for (payload,) in conn.execute("SELECT payload FROM inbox WHERE seq = ?", (seq,))
+    ]
+    return Begun(
+        turn=turn,
+        inputs=codec.load_users(inputs),
+        payloads=tuple(payloads),
+        steps=load_steps(conn, turn.id) if turn.attempt > 1 else (),
+        goal=load_slot(conn, turn.session).active,
+        prefix=prefix,
+        counted=counted,
+    )
+
+
+def check_fence(conn: sqlite3.Connection, ref: TurnRef) -> None:
+    """Raise `Fenced` unless the attempt still owns its lane and was not told to end."""
+    found = conn.execute(
+        "SELECT l.phase, t.attempt FROM lane l JOIN turn t ON t.id = l.turn WHERE t.id = ?",
+        (ref.turn,),
+    ).fetchone()
+    if found is None or found != ("running", ref.attempt):
+        raise Fenced(f"turn {ref.turn} was ended or taken over")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Step writes with what settles along with them."""
+
+    writes: Sequence[StepWrite]
+    model: str
+    claim: Sequence[int]
+    reservation: int | None
+
+
+def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
+    """The whole of `Store.record`, as one job."""
+    check_fence(conn, ref)
+    for write in what.writes:
+        _write(conn, ref, write)
+        if isinstance(write, Replied):
+            spend(conn, ref.turn, what.model, write.reply.usage, what.reservation)
+    if what.claim:
+        conn.executemany(
+            "UPDATE inbox SET state = 'claimed', turn = ? WHERE seq = ? AND state = 'ready'",
+            [(ref.turn, seq) for seq in what.claim],
+        )
+    if any(isinstance(write, Replied | Finished) for write in what.writes):
+        conn.execute("UPDATE turn SET tries = 1 WHERE id = ?", (ref.turn,))
+
+
+def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
+    part, state, body = codec.part_of(write)
+    if isinstance(write, Injected):
+        (count,) = conn.execute(
+            "SELECT count(*) FROM step WHERE turn = ? AND n = ? AND part LIKE 'said:%'",
+            (ref.turn, write.n),
+        ).fetchone()
+        part = f"said:{count:04d}"
+    if isinstance(write, Started | Finished):
+        conn.execute(
+            "INSERT INTO step (turn, n, part, state, body) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET state = excluded.state, body = excluded.body "
+            "WHERE step.state = 'started'",
+            (ref.turn, write.n, part, state, body),
+        )
+        return
+    conn.execute(
+        "INSERT INTO step (turn, n, part, state, body) VALUES (?, ?, ?, ?, ?)",
+        (ref.turn, write.n, part, state, body),
+    )
+
+
+def spend(
+    conn: sqlite3.Connection, turn: int, model: str, usage: Usage, reservation: int | None
+) -> None:
+    """Keep what a turn's call used, in place of its reservation."""
+    numbers = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.cost)
+    if reservation is not None:
+        conn.execute(
+            "UPDATE usage SET state = 'settled', input = ?, cached = ?, output = ?, cost = ? "
+            "WHERE id = ? AND state = 'reserved'",
+            (*numbers, reservation),
+        )
+        return
+    if usage == Usage():
+        return
+    conn.execute(
+        "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
+        "cost) SELECT session, coalesce(goal, ?), id, 'agent', ?, 'settled', ?, ?, ?, ? "
+        "FROM turn WHERE id = ?",
+        (_goal_of(conn, turn), model, *numbers, turn),
+    )
+
+
+def _goal_of(conn: sqlite3.Connection, turn: int) -> int | None:
+    """The active goal of a turn's session: a person's turn counts toward its tokens too."""
+    (session,) = conn.execute("SELECT session FROM turn WHERE id = ?", (turn,)).fetchone()
+    goal = load_slot(conn, session).active
+    return goal.id if goal else None
+
+
+def reserve(
+    conn: sqlite3.Connection, ref: TurnRef, model: str, estimate: Estimate, seconds: float
+) -> Reserved | CapReached | None:
+    """The whole of `Store.reserve`, as one job; `seconds` is the turn's age."""
+    check_fence(conn, ref)
+    (session,) = conn.execute("SELECT session FROM turn WHERE id = ?", (ref.turn,)).fetchone()
+    goal = load_slot(conn, session).active
+    if goal is None:
+        return None
+    budget = goal.budget
+    if budget.seconds is not None and goal.seconds + seconds > budget.seconds:
+        return CapReached(_cap("time", f"time={budget.seconds * 2:.0f}s"))
+    if budget.tokens is None and budget.cost is None:
+        return None
+    spent = goal_spent(conn, goal.id)
+    if budget.tokens is not None and spent.tokens + estimate.tokens > budget.tokens:
+        return CapReached(_cap("token", f"tokens={budget.tokens * 2}"))
+    if budget.cost is not None and spent.cost + estimate.cost > budget.cost:
+        return CapReached(_cap("cost", f"cost={budget.cost * 2:g}"))
+    found = conn.execute(
+        "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
+        "cost) VALUES (?, ?, ?, 'agent', ?, 'reserved', ?, 0, 0, ?) RETURNING id",
+        (session, goal.id, ref.turn, model, estimate.tokens, estimate.cost),
+    ).fetchone()
+    return Reserved(found[0])
+
+
+def _cap(which: str, example: str) -> str:
+    return (
+        f"its {which} budget does not cover the next model call. An owner can raise it, for "
+        f"example /goal budget {example}, then /goal resume."
+    )
+
+
+def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
+    """Messages that wait to be read by the turn; roles are never mixed."""
+    lane, principal = conn.execute(
+        "SELECT lane, principal FROM turn WHERE id = ?", (ref.turn,)
+    ).fetchone()
+    role = json.loads(principal)[2]
+    found = conn.execute(
+        "SELECT seq, payload, principal FROM inbox "
+        "WHERE lane = ? AND state = 'ready' AND steer = 1 AND kind = 'message' ORDER BY seq",
+        (lane,),
+    ).fetchall()
+    return tuple(
+        Steered(seq, render(RowKind.MESSAGE, json.loads(payload), seq, None))
+        for seq, payload, by in found
+        if json.loads(by)[2] == role
+    )
+
+
+def end_turn(
+    conn: sqlite3.Connection, ref: TurnRef, ending: Ending, now: float, *, collect: bool
+) -> tuple[Begun | Rest, Signals]:
+    """The whole of `Store.end_turn`, as one job."""
+    tx = Transaction(conn, now, f"turn:{ref.turn}:end")
+    found = conn.execute(
+        "SELECT lane, session, attempt, phase FROM turn WHERE id = ?", (ref.turn,)
+    ).fetchone()
+    if found is None or (found[2], found[3]) != (ref.attempt, "begun"):
+        raise Fenced(f"turn {ref.turn} has ended or was taken over")
+    lane_key = LaneKey(found[0])  # a relocation may have changed it since the turn began
+    lane = tx.lane(lane_key)
+    conn.execute(
+        "UPDATE turn SET answer = ?, receipts = ?, seconds = ? WHERE id = ?",
+        (ending.answer, codec.dump_receipts(ending.receipts), ending.seconds, ref.turn),
+    )
+    spend(conn, ref.turn, ending.model, ending.usage, ending.reservation)
+    if ending.outcome is Outcome.ANSWERED and isinstance(lane.phase, Running):
+        _answer(tx, lane_key, ref, ending)
+        _keep(conn, found[1], ending)
+    tx.advance(
+        lane,
+        TurnEnded(
+            turn=ref.turn,
+            attempt=ref.attempt,
+            outcome=ending.outcome,
+            seconds=ending.seconds,
+            answer=ending.answer[:200] + str(len(ending.answer)),
+            idle=not ending.receipts,
+            reason=ending.reason,
+        ),
+    )
+    return _next(tx, lane_key, collect=collect), tx.signals()
+
+
+def _answer(tx: Transaction, lane: LaneKey, ref: TurnRef, ending: Ending) -> None:
+    last = len(ending.posts) - 1
+    for number, post in enumerate(ending.posts):
+        key = f"turn:{ref.turn}:{number}"
+        tx.post(lane, post, turn=ref.turn, last_part=number == last, key=key)
+
+
+def _keep(conn: sqlite3.Connection, session: int, ending: Ending) -> None:
+    if ending.counted:
+        conn.execute("UPDATE session SET counted = ? WHERE id = ?", (ending.counted, session))
+    if ending.draft is not None:
+        save_draft(conn, SessionId(session), ending.draft)

@@ -1,0 +1,206 @@
+"""The one thread that writes, with group commit.
+
+What arrived during the last commit is the next batch; each job runs in its own savepoint, so
+that one which fails takes no other with it. A job is a function of the connection, run whole:
+it reads, decides and writes with nothing in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeAlias, TypeVar, cast
+
+from core.errors import TransientError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Job: TypeAlias = Callable[[sqlite3.Connection], T]
+
+RESERVE_BYTES = 16 * 1024 * 1024
+MAX_BATCH = 1000
+FATAL_EXIT = 75
+"""Exit status when a commit's outcome is unknown: a supervisor starts us again."""
+
+FULL = (
+    "The disk is full, so nothing new can be taken. Free some space on it; what was accepted "
+    "is safe and goes on by itself."
+)
+
+
+@dataclass(slots=True)
+class _Submitted(Generic[T]):
+    job: Job[T]
+    future: asyncio.Future[T]
+    loop: asyncio.AbstractEventLoop
+    result: T | None = None
+    error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.future.done():
+            return  # its caller was cancelled; the write stands all the same
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(cast("T", self.result))
+
+
+class Writer:
+    """Runs jobs in order on its own connection; `submit` returns after the commit.
+
+    The writer is never interrupted. `reserve` is a file of 16 MB that is given back to a full
+    disk, so that ends of turns still fit.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], reserve: Path) -> None:
+        self._connect = connect
+        self._reserve = reserve
+        self._queue: queue.SimpleQueue[_Submitted[object] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the thread; the connection is opened on it."""
+        if not self._reserve.exists():
+            _fill(self._reserve)
+        self._thread.start()
+
+    async def submit(self, job: Job[T]) -> T:
+        """Run a job in the next batch.
+
+        Cancelling the caller does not take the job back. Raises what the job raised, or
+        TransientError when the disk is full.
+        """
+        if self._closed:
+            raise TransientError("the store is closed")
+        loop = asyncio.get_running_loop()
+        entry = _Submitted(job, loop.create_future(), loop)
+        self._queue.put(cast("_Submitted[object]", entry))
+        return await asyncio.shield(entry.future)
+
+    async def close(self) -> None:
+        """Run what was submitted, then end the thread."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+        if self._thread.ident is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        conn = self._connect()
+        try:
+            while (batch := self._take()) is not None:
+                self._commit(conn, batch)
+                _settle(batch)
+        finally:
+            conn.close()
+
+    def _take(self) -> list[_Submitted[object]] | None:
+        first = self._queue.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < MAX_BATCH:
+            try:
+                entry = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if entry is None:
+                self._queue.put(None)  # close after this batch
+                break
+            batch.append(entry)
+        return batch
+
+    def _commit(self, conn: sqlite3.Connection, batch: list[_Submitted[object]]) -> None:
+        if _run_batch(conn, batch):
+            return
+        # The transaction is gone (disk full, I/O error): nothing of the batch stands. Run the
+        # jobs again one by one, so that the one which cannot be stored fails alone.
+        _free(self._reserve)
+        for entry in batch:
+            entry.result = entry.error = None
+            if not _run_batch(conn, [entry]):
+                entry.error = TransientError(FULL)
+
+
+def _run_batch(conn: sqlite3.Connection, batch: list[_Submitted[object]]) -> bool:
+    """Run and commit jobs together; False when the whole transaction was lost."""
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        for entry in batch:
+            if not _run_one(conn, entry, alone=len(batch) == 1):
+                return False
+        conn.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+            log.critical("commit failed, its outcome is unknown: %s", error)
+            os._exit(FATAL_EXIT)
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        return False
+    return True
+
+
+def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool) -> bool:
+    """Run one job in its savepoint; False when it took the whole transaction down."""
+    if not alone:
+        conn.execute("SAVEPOINT job")
+    try:
+        entry.result = entry.job(conn)
+    except BaseException as error:  # noqa: BLE001 - a job's fault is its caller's to handle
+        if not conn.in_transaction:
+            return False
+        full = isinstance(error, sqlite3.OperationalError) and (
+            error.sqlite_errorcode == sqlite3.SQLITE_FULL
+        )
+        entry.error = TransientError(FULL) if full else error
+        if alone:
+            conn.execute("ROLLBACK")
+            conn.execute("BEGIN IMMEDIATE")
+        else:
+            conn.execute("ROLLBACK TO job")
+            conn.execute("RELEASE job")
+        return True
+    if not alone:
+        conn.execute("RELEASE job")
+    return True
+
+
+def _settle(batch: list[_Submitted[object]]) -> None:
+    """Tell the callers, one hop into each loop for the whole batch."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Submitted[object]]] = {}
+    for entry in batch:
+        by_loop.setdefault(entry.loop, []).append(entry)
+    for loop, entries in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_settle_all, entries)
+        except RuntimeError:  # the loop is closed: its callers are gone
+            log.debug("a caller's loop was closed before its write was reported")
+
+
+def _settle_all(entries: list[_Submitted[object]]) -> None:
+    for entry in entries:
+        entry.settle()
+
+
+def _fill(path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+    except OSError:
+        path.unlink(missing_ok=True)
+        log.warning("no room for the disk reserve of %d MB", RESERVE_BYTES // 2**20)
+
+
+def _free(path: Path) -> None:
+    if path.exists():
+        log.error("the disk is full; freeing the reserve file")
+        path.unlink()

@@ -1,0 +1,238 @@
+"""What `/goal` and `/subgoal` do to a lane. Pure; see `core.sessions.control`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import assert_never
+
+from core.goals import texts
+from core.goals.contract import (
+    AcceptDraft,
+    AddCriterion,
+    Budget,
+    ChangeBudget,
+    ClearCriteria,
+    ClearGoal,
+    DraftGoal,
+    GoalCommand,
+    ListCriteria,
+    Misread,
+    PauseGoal,
+    RemoveCriterion,
+    ResumeGoal,
+    SetGoal,
+    ShowGoal,
+    ShowStatus,
+    WaitGoal,
+    show_duration,
+)
+from core.goals.events import (
+    BudgetChanged,
+    CriteriaChanged,
+    GoalCleared,
+    GoalPaused,
+    GoalResumed,
+    GoalSet,
+    WaitAsked,
+)
+from core.goals.goal import Goal, GoalStatus
+from core.goals.machine import MAX_WAIT_S
+from core.messages import Role
+from core.sessions.facts import Facts, Order, Spent
+from core.sessions.lane import Change, Enqueue, Idle, Lane, Post, Prio, RowKind, Wake
+from core.sessions.machine import feel
+
+MAX_CRITERIA = 20
+
+
+def obey_goal(lane: Lane, order: Order, command: GoalCommand, facts: Facts) -> Change:
+    """Carry out one goal command and say what came of it."""
+    match command:
+        case SetGoal():
+            return _set(lane, order, command)
+        case AcceptDraft():
+            draft = facts.draft()
+            if draft is None:
+                return _say(lane, "There is no draft to accept. Use /goal draft <text> first.")
+            return _set(lane, order, draft)
+        case DraftGoal(text):
+            return _draft(lane, order, text)
+        case Misread(text):
+            return _say(lane, text)
+        case _:
+            goal = lane.slot.goal
+            if goal is None or goal.status is GoalStatus.CLEARED:
+                none = isinstance(command, ResumeGoal)
+                return _say(lane, texts.NOTHING_TO_RESUME if none else texts.NO_GOAL)
+            return _with_goal(lane, goal, order, command, facts)
+
+
+def _say(lane: Lane, text: str) -> Change:
+    return lane, (Post(text),)
+
+
+def _set(lane: Lane, order: Order, wanted: SetGoal) -> Change:
+    if not lane.idle:
+        return _say(lane, texts.TURN_RUNNING)
+    event = GoalSet(
+        id=order.seq,
+        text=wanted.text,
+        by=order.by,
+        contract=wanted.contract,
+        budget=order.defaults,
+    )
+    lane, effects = feel(lane, event)
+    kickoff = Enqueue(
+        kind=RowKind.KICKOFF,
+        prio=Prio.PERSON,
+        principal=order.by,
+        dedupe=f"kickoff:{order.seq}",
+        payload={"text": wanted.text},
+        goal=order.seq,
+        generation=lane.slot.generation,
+    )
+    return lane, (*effects, kickoff, Wake())
+
+
+def _draft(lane: Lane, order: Order, text: str) -> Change:
+    if not lane.idle:
+        return _say(lane, texts.TURN_RUNNING)
+    row = Enqueue(
+        kind=RowKind.DRAFT,
+        prio=Prio.PERSON,
+        principal=order.by,
+        dedupe=f"draft:{order.seq}",
+        payload={"text": text},
+    )
+    return lane, (row, Wake())
+
+
+def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts: Facts) -> Change:
+    match command:
+        case ShowStatus():
+            return _say(lane, status(lane, goal, facts.spent(goal.id), order.now))
+        case ShowGoal():
+            return _say(lane, show(lane, goal, facts.spent(goal.id), order.now))
+        case PauseGoal() | ResumeGoal() | ClearGoal() | WaitGoal():
+            return _steer(lane, goal, order, command)
+        case ChangeBudget(changes):
+            if order.by.role is not Role.OWNER:
+                return _say(lane, "Only owners may change a goal's budget.")
+            budget = Budget(**{**asdict(goal.budget), **changes})
+            lane, effects = feel(lane, BudgetChanged(budget))
+            return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
+        case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
+            return _criteria(lane, goal, command)
+        case SetGoal() | AcceptDraft() | DraftGoal() | Misread():
+            return lane, ()  # answered before: they need no goal
+        case _:
+            assert_never(command)
+
+
+def _steer(
+    lane: Lane, goal: Goal, order: Order, command: PauseGoal | ResumeGoal | ClearGoal | WaitGoal
+) -> Change:
+    match command, goal.status:
+        case ClearGoal(), _:
+            return feel(lane, GoalCleared())
+        case _, GoalStatus.DONE:
+            return _say(lane, "That goal is done. Set a new one with /goal <text>.")
+        case PauseGoal(), (GoalStatus.ACTIVE | GoalStatus.BLOCKED):
+            later = "" if isinstance(lane.phase, Idle) else " The running turn finishes."
+            return feel(lane, GoalPaused(texts.paused(f"as you asked.{later}")))
+        case PauseGoal(), _:
+            return _say(lane, "The goal is paused already. /goal resume goes on.")
+        case ResumeGoal(), _:
+            return _resume(lane, goal, order)
+        case WaitGoal(seconds), GoalStatus.ACTIVE if isinstance(lane.phase, Idle):
+            rest = min(seconds, MAX_WAIT_S)
+            lane, effects = feel(lane, WaitAsked(order.now + rest))
+            return lane, (*effects, Post(texts.waiting(rest, "as you asked")))
+        case WaitGoal(), GoalStatus.ACTIVE:
+            return _say(lane, "A turn is running. Use /goal wait when it has ended, or /stop.")
+        case WaitGoal(), _:
+            return _say(lane, "The goal is not active. /goal resume goes on.")
+
+
+def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
+    if goal.status is GoalStatus.ACTIVE:
+        if goal.wait_until is None:
+            return _say(lane, "The goal is being worked on already.")
+        lane, _ = feel(lane, GoalPaused(""))  # ends the rest
+    return feel(lane, GoalResumed(order.by, lane.idle))
+
+
+def _criteria(
+    lane: Lane,
+    goal: Goal,
+    command: AddCriterion | ListCriteria | RemoveCriterion | ClearCriteria,
+) -> Change:
+    had = goal.criteria
+    match command:
+        case ListCriteria():
+            return _say(lane, _listed(had))
+        case AddCriterion() if len(had) >= MAX_CRITERIA:
+            return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
+        case AddCriterion(text):
+            criteria = (*had, text)
+        case RemoveCriterion(number) if 1 <= number <= len(had):
+            criteria = had[: number - 1] + had[number:]
+        case RemoveCriterion(number):
+            return _say(lane, f"There is no criterion {number}. {_listed(had)}")
+        case ClearCriteria():
+            criteria = ()
+    lane, effects = feel(lane, CriteriaChanged(criteria))
+    return lane, (*effects, Post(_listed(criteria)))
+
+
+def _listed(criteria: tuple[str, ...]) -> str:
+    if not criteria:
+        return "No criteria. Add one with /subgoal <text>."
+    lines = (f"{n}. {texts.brief(text, 200)}" for n, text in enumerate(criteria, 1))
+    return "Criteria that the judge must see met:\n" + "\n".join(lines)
+
+
+def status(lane: Lane, goal: Goal, spent: Spent, now: float) -> str:
+    """The answer to `/goal`."""
+    lines = [
+        texts.status(goal.text, goal.status.value, goal.turns, goal.budget.turns),
+        f"Used: {spent.tokens:,} tokens · ${spent.cost:.2f} · {show_duration(goal.seconds)}",
+    ]
+    if goal.reason:
+        lines.append(f"Last verdict: {goal.reason}")
+    lines.append(f"Next: {_next_step(lane, goal, now)}")
+    return "\n".join(lines)
+
+
+def _next_step(lane: Lane, goal: Goal, now: float) -> str:
+    match goal.status:
+        case GoalStatus.DONE:
+            return "nothing; it is done"
+        case GoalStatus.PAUSED | GoalStatus.BLOCKED:
+            return "/goal resume goes on, /goal clear drops it"
+        case _ if not isinstance(lane.phase, Idle):
+            return "the running turn ends, then the judge is asked"
+        case _ if goal.judgement is not None:
+            return "the judge is being asked"
+        case _ if goal.wait_until is not None:
+            return f"it goes on in {show_duration(max(0.0, goal.wait_until - now))}"
+        case _:
+            return "the next turn begins"
+
+
+def show(lane: Lane, goal: Goal, spent: Spent, now: float) -> str:
+    """The answer to `/goal show`."""
+    lines = [status(lane, goal, spent, now)]
+    lines.extend(f"{key}: {text}" for key, text in goal.contract)
+    if goal.criteria:
+        lines.append(_listed(goal.criteria))
+    lines.append(f"Budget: {_budget(goal.budget)}.")
+    return "\n".join(lines)
+
+
+def _budget(budget: Budget) -> str:
+    parts = [f"{budget.turns} turns"]
+    parts.append("any tokens" if budget.tokens is None else f"{budget.tokens:,} tokens")
+    parts.append("any cost" if budget.cost is None else f"${budget.cost:g}")
+    parts.append("any time" if budget.seconds is None else show_duration(budget.seconds))
+    return ", ".join(parts)

@@ -1,0 +1,302 @@
+"""One chat's lane: its phase, the rows that wait in it, and the goal of its current session.
+
+Values only. A lane's key is its address; the rows are the heads of inbox rows, without their
+payloads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import TypeAlias
+
+from core.agent.transcript import Json
+from core.goals.events import Judged, TimerFired
+from core.goals.goal import Slot
+from core.messages import Button, LaneKey, Principal, SessionId, TurnId
+
+MAX_WAITING = 100
+"""People's messages that a lane holds; the next one is refused in words."""
+
+
+class RowKind(StrEnum):
+    """What an inbox row asks for."""
+
+    MESSAGE = "message"
+    KICKOFF = "kickoff"
+    """A goal's first turn."""
+    CONTINUATION = "continuation"
+    SWITCH = "switch"
+    """`/new` or `/resume`, in the order they came."""
+    DRAFT = "draft"
+    """`/goal draft`: a turn of the drafting model, outside the session's transcript."""
+    CONTROL = "control"
+    """A command that took effect when it was accepted; never waits."""
+
+
+class Prio(IntEnum):
+    """The order in which waiting rows begin; within one priority they go by seq."""
+
+    PERSON = 0
+    ANSWER = 5
+    CONTINUATION = 10
+
+
+class Busy(StrEnum):
+    """What a person's message does to a running turn."""
+
+    QUEUE = "queue"
+    STEER = "steer"
+    INTERRUPT = "interrupt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The head of a ready inbox row.
+
+    `not_before` is wall time. `more` marks a text of the platform's full length, whose rest may
+    follow. `target` is the session a SWITCH goes to, None for a new one. `goal` and
+    `generation` tie a kick-off or continuation to the goal that asked for it.
+    """
+
+    seq: int
+    kind: RowKind
+    prio: Prio
+    principal: Principal
+    not_before: float = 0.0
+    more: bool = False
+    steer: bool = False
+    target: SessionId | None = None
+    goal: int | None = None
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A begun turn: the rows claimed to it, and the rights it runs under.
+
+    `attempt` is the fence: it grows each time the turn is taken up again. `tries` counts the
+    attempts since its last new step. `goal` is set for a goal's own turn.
+    """
+
+    id: TurnId
+    session: SessionId
+    kind: RowKind
+    principal: Principal
+    rows: tuple[int, ...]
+    attempt: int = 1
+    tries: int = 1
+    goal: int | None = None
+
+
+class Cut(StrEnum):
+    """Why a running turn is to end early."""
+
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """No turn is begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A turn is begun and not ended, here or in a process that died."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The turn was told to end; the lane waits until its processes are gone."""
+
+    turn: Turn
+    why: Cut
+
+
+Phase: TypeAlias = Idle | Running | Stopping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """All that decides what a lane does next; `waiting` is in the order of (prio, seq)."""
+
+    key: LaneKey
+    session: SessionId
+    phase: Phase = field(default_factory=Idle)
+    stop_seq: int = 0
+    waiting: tuple[Row, ...] = ()
+    slot: Slot = field(default_factory=Slot)
+
+    @property
+    def people(self) -> tuple[Row, ...]:
+        """The waiting rows that a person asked for."""
+        return tuple(row for row in self.waiting if row.prio is Prio.PERSON)
+
+    @property
+    def idle(self) -> bool:
+        """No begun turn and no waiting message; an open verdict does not count."""
+        return isinstance(self.phase, Idle) and not self.people
+
+
+# What can happen to a lane.
+
+
+@dataclass(frozen=True, slots=True)
+class Spoke:
+    """A person's message was stored as `row`; it meets a running turn as `busy` says."""
+
+    row: Row
+    busy: Busy
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReady:
+    """Nothing runs this lane in this process; `turn` is the id a new turn would get.
+
+    `collect` merges waiting messages of one role into one turn.
+    """
+
+    turn: TurnId
+    now: float
+    collect: bool = False
+
+
+class Outcome(StrEnum):
+    """How a turn left its lane."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The shell is done with a turn; `reason` says why it failed, for the person.
+
+    `answer` is a digest of the answer, `idle` says that no tool was called.
+    """
+
+    turn: TurnId
+    attempt: int
+    outcome: Outcome
+    seconds: float
+    answer: str = ""
+    idle: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntered:
+    """The lane works in its session again: after a restart, or by `/resume`."""
+
+
+LaneEvent: TypeAlias = Spoke | WorkerReady | TurnEnded | SessionEntered | Judged | TimerFired
+
+# What the shell must do about it. The store carries out the first group in the same commit and
+# hands the second back, to be done after it.
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Say a text in the lane's chat; `card` makes it the goal's status message."""
+
+    text: str
+    card: bool = False
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueue:
+    """Add an inbox row."""
+
+    kind: RowKind
+    prio: Prio
+    principal: Principal
+    dedupe: str
+    payload: Mapping[str, Json]
+    target: SessionId | None = None
+    goal: int | None = None
+    generation: int | None = None
+    steer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Take waiting rows out unanswered."""
+
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Begin this turn, or take it up again when its attempt is above 1."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Close a turn's books: its rows are done."""
+
+    turn: Turn
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSession:
+    """Make another session current, None for a new one, and mark the asking row done."""
+
+    row: int
+    target: SessionId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing can begin; look again at a wall time, or when something arrives."""
+
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """Keep a timer for the goal of the current session; None takes it away."""
+
+    due: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTurn:
+    """Signal: end the running turn's work now."""
+
+    turn: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Signal: the lane has something to begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallJudge:
+    """Signal: the goal's open judgement may be asked now."""
+
+
+LaneEffect: TypeAlias = (
+    Post
+    | Enqueue
+    | Drop
+    | Begin
+    | Finish
+    | SwitchSession
+    | Rest
+    | WakeAt
+    | CancelTurn
+    | Wake
+    | CallJudge
+)
+Change: TypeAlias = tuple[Lane, tuple[LaneEffect, ...]]

@@ -1,0 +1,309 @@
+"""One lane, as a pure function: what happened in, what to do about it out.
+
+A lane runs at most one turn. Whatever else arrives waits in order, people before
+continuations. It reads no clock and knows no database: the store loads a lane, calls
+`advance`, and commits the new lane and the orders together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeAlias, assert_never
+
+from core.goals import machine as goals
+from core.goals.events import (
+    Announce,
+    AskJudge,
+    CancelContinuation,
+    Continue,
+    GoalEffect,
+    GoalEvent,
+    GoalWoken,
+    Judged,
+    PersonSpoke,
+    SetTimer,
+    TimerFired,
+    TurnFailed,
+    TurnFinished,
+)
+from core.goals.goal import GoalStatus
+from core.messages import Button, Principal, lowest
+from core.sessions.lane import (
+    MAX_WAITING,
+    Begin,
+    Busy,
+    CallJudge,
+    CancelTurn,
+    Change,
+    Cut,
+    Drop,
+    Enqueue,
+    Finish,
+    Idle,
+    Lane,
+    LaneEffect,
+    LaneEvent,
+    Outcome,
+    Phase,
+    Post,
+    Prio,
+    Rest,
+    Row,
+    RowKind,
+    Running,
+    SessionEntered,
+    Spoke,
+    Stopping,
+    SwitchSession,
+    Turn,
+    TurnEnded,
+    Wake,
+    WakeAt,
+    WorkerReady,
+)
+
+#: Every change of phase that can ever happen; the docs' diagram is drawn from it.
+EDGES: Mapping[type[Phase], frozenset[type[Phase]]] = {
+    Idle: frozenset({Running}),
+    Running: frozenset({Stopping, Idle, Running}),
+    Stopping: frozenset({Idle}),
+}
+
+MAX_TRIES = 3
+"""How often a turn may be begun without a new step before it counts as failed."""
+
+QUEUE_FULL = (
+    f"⚠ {MAX_WAITING} messages are waiting here already, so this one was not taken. "
+    "Send it again later, or use /stop to drop them."
+)
+
+CARD_ACTIVE = (Button("Pause", "/goal pause"), Button("Stop", "/stop"))
+CARD_PAUSED = (Button("Resume", "/goal resume"), Button("Clear", "/goal clear"))
+
+Effects: TypeAlias = tuple[LaneEffect, ...]
+
+
+def advance(lane: Lane, event: LaneEvent) -> Change:
+    """The lane after an event, and the orders that follow from it."""
+    match event:
+        case Spoke(row, busy):
+            return _spoke(lane, row, busy)
+        case WorkerReady():
+            return _worker_ready(lane, event)
+        case TurnEnded():
+            return _turn_ended(lane, event)
+        case SessionEntered():
+            idle = isinstance(lane.phase, Idle) and not lane.waiting
+            return feel(lane, GoalWoken(idle))
+        case Judged():
+            if not isinstance(lane.phase, Idle):
+                return lane, ()  # a later turn is begun: the question stays open and grows
+            return feel(lane, event)
+        case TimerFired():
+            return feel(lane, event)
+        case _:
+            assert_never(event)
+
+
+def feel(lane: Lane, event: GoalEvent) -> Change:
+    """Hand an event to the session's goal and turn its orders into the lane's."""
+    slot, orders = goals.advance(lane.slot, event)
+    lane = replace(lane, slot=slot)
+    effects: list[LaneEffect] = []
+    for order in orders:
+        lane, more = _carry_out(lane, order)
+        effects.extend(more)
+    return lane, tuple(effects)
+
+
+def _carry_out(lane: Lane, order: GoalEffect) -> Change:
+    goal = lane.slot.goal
+    match order:
+        case Announce(text, card):
+            buttons = CARD_ACTIVE if card and lane.slot.active else ()
+            if goal and goal.status in {GoalStatus.PAUSED, GoalStatus.BLOCKED}:
+                buttons = CARD_PAUSED
+            return lane, (Post(text, card, buttons),)
+        case Continue(number, reason) if goal is not None:
+            generation = lane.slot.generation
+            row = Enqueue(
+                kind=RowKind.CONTINUATION,
+                prio=Prio.CONTINUATION,
+                principal=goal.setter,
+                dedupe=f"cont:{goal.id}:{generation}:{number}",
+                payload={"reason": reason},
+                goal=goal.id,
+                generation=generation,
+            )
+            return lane, (row, Wake())
+        case CancelContinuation():
+            seqs = tuple(row.seq for row in lane.waiting if row.goal is not None)
+            kept = tuple(row for row in lane.waiting if row.goal is None)
+            return replace(lane, waiting=kept), (Drop(seqs),) if seqs else ()
+        case SetTimer(due):
+            return lane, (WakeAt(due),)
+        case AskJudge() | Continue():
+            return lane, ()  # the judge is called when the lane comes to rest: see `_next`
+        case _:
+            assert_never(order)
+
+
+def _spoke(lane: Lane, row: Row, busy: Busy) -> Change:
+    if len(lane.people) >= MAX_WAITING:
+        return lane, (Drop((row.seq,)), Post(QUEUE_FULL))
+    lane, effects = feel(lane, PersonSpoke(row.principal.role))
+    lane = replace(lane, waiting=tuple(sorted((*lane.waiting, row), key=_order)))
+    if busy is Busy.INTERRUPT and isinstance(lane.phase, Running):
+        turn = lane.phase.turn
+        cut = replace(lane, phase=Stopping(turn, Cut.INTERRUPTED))
+        return cut, (*effects, CancelTurn(turn.id))
+    return lane, (*effects, Wake())
+
+
+def _order(row: Row) -> tuple[int, int]:
+    return row.prio, row.seq
+
+
+def _worker_ready(lane: Lane, event: WorkerReady) -> Change:
+    match lane.phase:
+        case Running(turn) if turn.tries >= MAX_TRIES:
+            reason = f"it was begun {MAX_TRIES} times and each time cut by a restart"
+            return _leave(lane, turn, Outcome.FAILED, _ending(turn, reason))
+        case Running(turn):
+            again = replace(turn, attempt=turn.attempt + 1, tries=turn.tries + 1)
+            return replace(lane, phase=Running(again)), (Begin(again),)
+        case Stopping(turn, why):
+            return _leave(lane, turn, _outcome(why), _ending(turn, ""))
+        case Idle():
+            return _next(lane, event)
+        case _:
+            assert_never(lane.phase)
+
+
+def _ending(turn: Turn, reason: str) -> TurnEnded:
+    """The end of a turn whose process is gone."""
+    return TurnEnded(
+        turn=turn.id, attempt=turn.attempt, outcome=Outcome.FAILED, seconds=0.0, reason=reason
+    )
+
+
+def _next(lane: Lane, event: WorkerReady) -> Change:
+    people = lane.people
+    if people:
+        head = people[0]
+        claimed = _claim(people, collect=event.collect)
+        if head.not_before > event.now and claimed[-1].more:
+            return lane, (Rest(head.not_before),)
+        if head.kind is RowKind.SWITCH:
+            return _switch(lane, head)
+        return _begin(lane, event, claimed, head.principal)
+    stale = tuple(row.seq for row in lane.waiting if not _current(lane, row))
+    lane = replace(lane, waiting=tuple(row for row in lane.waiting if row.seq not in stale))
+    dropped: Effects = (Drop(stale),) if stale else ()
+    goal = lane.slot.active
+    if not lane.waiting or goal is None or goal.judgement is not None:
+        return lane, (*dropped, Rest(None), *_judge(lane))
+    head = lane.waiting[0]
+    rights = Principal(goal.setter.id, goal.setter.name, lowest(goal.setter.role, goal.floor))
+    lane, effects = _begin(lane, event, (head,), rights)
+    return lane, (*dropped, *effects)
+
+
+def _judge(lane: Lane) -> Effects:
+    goal = lane.slot.active
+    return (CallJudge(),) if goal is not None and goal.judgement is not None else ()
+
+
+def _current(lane: Lane, row: Row) -> bool:
+    """A goal's row may begin only for the goal, and the stretch of it, that asked for it."""
+    goal = lane.slot.active
+    return goal is not None and (row.goal, row.generation) == (goal.id, lane.slot.generation)
+
+
+def _claim(people: tuple[Row, ...], *, collect: bool) -> tuple[Row, ...]:
+    """The head and what is merged into its turn: split-off rests, and with `collect` all
+    following messages of the same role."""
+    head, *rest = people
+    claimed = [head]
+    if head.kind is not RowKind.MESSAGE:
+        return (head,)
+    for row in rest:
+        split = claimed[-1].more and row.principal.id == head.principal.id
+        alike = collect and row.principal.role is head.principal.role
+        if row.kind is not RowKind.MESSAGE or not (split or alike):
+            break
+        claimed.append(row)
+    return tuple(claimed)
+
+
+def _begin(lane: Lane, event: WorkerReady, rows: tuple[Row, ...], principal: Principal) -> Change:
+    turn = Turn(
+        id=event.turn,
+        session=lane.session,
+        kind=rows[0].kind,
+        principal=principal,
+        rows=tuple(row.seq for row in rows),
+        goal=rows[0].goal,
+    )
+    waiting = tuple(row for row in lane.waiting if row not in rows)
+    return replace(lane, phase=Running(turn), waiting=waiting), (Begin(turn),)
+
+
+def _switch(lane: Lane, row: Row) -> Change:
+    """Leave the session; its goal keeps its status, but nothing of it may begin here."""
+    seqs = tuple(r.seq for r in lane.waiting if r.goal is not None)
+    kept = tuple(r for r in lane.waiting if r.goal is None and r is not row)
+    dropped: Effects = (Drop(seqs),) if seqs else ()
+    return replace(lane, waiting=kept), (
+        *dropped,
+        WakeAt(None),
+        SwitchSession(row.seq, row.target),
+    )
+
+
+def _turn_ended(lane: Lane, event: TurnEnded) -> Change:
+    match lane.phase:
+        case Running(turn) if (turn.id, turn.attempt) == (event.turn, event.attempt):
+            return _leave(lane, turn, event.outcome, event)
+        case Stopping(turn, why) if (turn.id, turn.attempt) == (event.turn, event.attempt):
+            return _leave(lane, turn, _outcome(why), event)
+        case _:
+            return lane, ()  # an old attempt's last word
+
+
+def _outcome(why: Cut) -> Outcome:
+    return Outcome.STOPPED if why is Cut.STOPPED else Outcome.INTERRUPTED
+
+
+def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
+    """The one way out of a turn: its rows are done, its goal hears of it, the lane is free."""
+    lane = replace(lane, phase=Idle())
+    effects: Effects = ()
+    if turn.kind is not RowKind.DRAFT:
+        lane, effects = _tell_goal(lane, turn, outcome, event)
+    if outcome is Outcome.FAILED and not any(isinstance(effect, Post) for effect in effects):
+        effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
+    return lane, (Finish(turn, outcome), *effects, Wake())
+
+
+def _tell_goal(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
+    match outcome:
+        case Outcome.ANSWERED | Outcome.INTERRUPTED:
+            finished = TurnFinished(
+                turn=turn.id,
+                of_goal=turn.goal,
+                seconds=event.seconds,
+                answer=event.answer,
+                idle=event.idle,
+            )
+            return feel(lane, finished)
+        case Outcome.FAILED:
+            return feel(
+                lane,
+                TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),
+            )
+        case Outcome.STOPPED:
+            return lane, ()  # /stop has paused the goal in its own commit
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,383 @@
+"""The two durable ports: `Store` keeps everything, `Dispatcher` gives lanes to workers.
+
+A later back end implements both on another engine; one contract suite holds them alike. Every
+method that writes is one transaction, committed when it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from core.agent.steps import Step, StepWrite
+from core.agent.transcript import Entry, Json, Receipt, User
+from core.commands import Invocation
+from core.goals.contract import SetGoal
+from core.goals.events import Word
+from core.goals.goal import Goal
+from core.messages import (
+    Ack,
+    LaneKey,
+    Outbound,
+    Principal,
+    RemoteId,
+    SessionId,
+    TurnId,
+)
+from core.ports import Usage
+from core.sessions.lane import Busy, Outcome, Rest, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message's content for the inbox; `more` as in `Message.may_continue`."""
+
+    payload: Mapping[str, Json]
+    busy: Busy = Busy.QUEUE
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """A command line; it takes effect in the accept transaction."""
+
+    line: Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An admitted inbound value, addressed to its lane."""
+
+    lane: LaneKey
+    dedupe: str
+    principal: Principal
+    what: Said | Commanded
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """All that belongs to one lane belongs to another key from now on."""
+
+    dedupe: str
+    old: LaneKey
+    new: LaneKey
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What to do after a commit, for lanes by key; losing them costs time, never work."""
+
+    wake: frozenset[LaneKey] = frozenset()
+    cancel: tuple[tuple[LaneKey, TurnId], ...] = ()
+    judge: frozenset[LaneKey] = frozenset()
+    deliver: frozenset[LaneKey] = frozenset()
+    timers: bool = False
+    """A timer was set or taken away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A turn to work on, with all that was stored of earlier attempts at it.
+
+    `goal` is the session's goal while it is active; `prefix` is the session's stored system
+    prompt and tools, "" before its first turn; `sources` are the platform ids of the messages
+    that the turn answers; `payloads` the rows' contents (attachments to fetch among them).
+    """
+
+    turn: Turn
+    inputs: tuple[User, ...]
+    payloads: tuple[Mapping[str, Json], ...]
+    steps: tuple[Step, ...] = ()
+    goal: Goal | None = None
+    prefix: str = ""
+    counted: int = 0
+    """The provider's last count of the session's tokens, 0 when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A message that waits to be read by the running turn at its next step."""
+
+    seq: int
+    message: User
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRef:
+    """The fence of a running turn: writes of an older attempt are refused."""
+
+    lane: LaneKey
+    turn: TurnId
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptOf:
+    """A tool call and its receipt, as the judge is shown them; `result` is the text's end."""
+
+    tool: str
+    arguments: str
+    receipt: Receipt
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the shell leaves a turn. `answer` is the model's whole text, `posts` the same cut for
+    the platform, with its buttons; both are dropped when the turn was stopped meanwhile.
+
+    `usage` is that of the calls which no stored step carries, settled under `reservation`;
+    `counted` is the provider's count of the session's tokens, 0 to keep the last one.
+    """
+
+    outcome: Outcome
+    seconds: float
+    answer: str = ""
+    posts: tuple[Outbound, ...] = ()
+    receipts: tuple[ReceiptOf, ...] = ()
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    reservation: int | None = None
+    counted: int = 0
+    draft: SetGoal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenJudgement:
+    """All that the judge is shown: the goal, the last answer, and what the turns really did."""
+
+    goal: Goal
+    generation: int
+    session: SessionId
+    id: TurnId
+    answer: str
+    receipts: tuple[ReceiptOf, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """The head of a lane's outbox, marked as being sent.
+
+    `doubtful` says that an earlier try may have arrived. `card` marks the goal's status
+    message, `turn` the turn whose answer it is. `first_try` is wall time.
+    """
+
+    id: int
+    lane: LaneKey
+    what: Outbound
+    attempts: int
+    doubtful: bool
+    first_try: float
+    turn: TurnId | None = None
+    card: bool = False
+    last_part: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A goal's rest that ends at `due`, in wall time."""
+
+    lane: LaneKey
+    goal: int
+    generation: int
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What a start finds: lanes with something to run, to send, or to wait for."""
+
+    lanes: frozenset[LaneKey] = frozenset()
+    outbox: frozenset[LaneKey] = frozenset()
+    goals: frozenset[LaneKey] = frozenset()
+    """Lanes whose current session has an active goal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageOf:
+    """Tokens spent by a call outside a turn's own steps; `purpose` is goal_judge and so on."""
+
+    session: SessionId
+    goal: int | None
+    purpose: str
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The most that a call may use: tokens in and out, and their price in US dollars."""
+
+    tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A budget covers the call; settle it under this id."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapReached:
+    """A budget does not cover the call; `reason` names the cap and how to raise it."""
+
+    reason: str
+
+
+class Store(Protocol):
+    """Everything durable. Times are wall seconds."""
+
+    async def accept(
+        self,
+        arrivals: Sequence[Arrival | Relocation],
+        *,
+        cursor: tuple[str, str] | None,
+        now: float,
+    ) -> tuple[tuple[Ack, ...], Signals]:
+        """Store a batch in order, carry its commands out, and move the cursor."""
+        ...
+
+    async def cursor(self, source: str) -> str | None:
+        """The position committed last for a source."""
+        ...
+
+    async def begin(
+        self, lane: LaneKey, *, now: float, collect: bool
+    ) -> tuple[Begun | Rest, Signals]:
+        """Take the lane's next turn, or say until when there is none.
+
+        Only for a lane that nothing runs in this process: a begun turn is taken up again.
+        """
+        ...
+
+    async def record(
+        self,
+        ref: TurnRef,
+        writes: Sequence[StepWrite],
+        *,
+        model: str = "",
+        claim: Sequence[int] = (),
+        reservation: int | None = None,
+    ) -> None:
+        """Add to a turn's trace; a reply's usage is kept, settling a reservation.
+
+        `claim` are the seqs of the steered messages that are among the writes. Raises `Fenced`
+        when the attempt is over.
+        """
+        ...
+
+    async def steered(self, ref: TurnRef) -> tuple[Steered, ...]:
+        """What was steered into the turn and not read yet; claimed by the `record` of it."""
+        ...
+
+    async def reserve(
+        self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
+    ) -> Reserved | CapReached | None:
+        """Check and reserve against the caps of the session's active goal; None without caps.
+
+        `seconds` is how long the turn has run.
+        """
+        ...
+
+    async def end_turn(
+        self, ref: TurnRef, ending: Ending, *, now: float, collect: bool
+    ) -> tuple[Begun | Rest, Signals]:
+        """Leave a turn, and take the lane's next one in the same commit."""
+        ...
+
+    async def keep_prefix(self, session: SessionId, prefix: str) -> str:
+        """Store a session's system prompt and tools, once; returns what is stored."""
+        ...
+
+    async def history(self, session: SessionId) -> tuple[Entry, ...]:
+        """The transcript since the last checkpoint, its summary first as a user message."""
+        ...
+
+    async def open_judgement(self, lane: LaneKey) -> OpenJudgement | None:
+        """The question that waits for a judge in the lane's current session."""
+        ...
+
+    async def judged(
+        self, lane: LaneKey, asked: OpenJudgement, word: Word, spent: UsageOf | None, *, now: float
+    ) -> Signals:
+        """Apply the judge's word, or drop it when the question is no longer open."""
+        ...
+
+    async def enter_session(self, lane: LaneKey) -> Signals:
+        """The lane works again after a restart; an active goal says so and goes on."""
+        ...
+
+    async def unfinished(self) -> Unfinished:
+        """What a start finds."""
+        ...
+
+    async def next_timer(self) -> Timer | None:
+        """The timer that is due first."""
+        ...
+
+    async def fire(self, timer: Timer) -> Signals:
+        """A timer is due: tell its goal."""
+        ...
+
+    async def next_outgoing(self, lane: LaneKey, *, now: float) -> Outgoing | None:
+        """The head of the lane's outbox, marked as being sent; None when it is empty."""
+        ...
+
+    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> None:
+        """It arrived under this id."""
+        ...
+
+    async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
+        """It did not, as far as can be told; it stays the head."""
+        ...
+
+    async def dead(self, outgoing: Outgoing, reason: str) -> None:
+        """It never will; the next row moves up, and an audit row says why."""
+        ...
+
+    async def post(self, ref: TurnRef, key: str, what: Outbound) -> Signals:
+        """Queue something in mid-turn (a file) once per key."""
+        ...
+
+    async def meta(self, key: str) -> str | None:
+        """A small value kept by key."""
+        ...
+
+    async def put_meta(self, key: str, value: str) -> None:
+        """Replace it."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was submitted and close; idempotent."""
+        ...
+
+
+Drain: TypeAlias = Callable[[LaneKey], Coroutine[object, object, None]]
+Cancel: TypeAlias = Callable[[LaneKey, TurnId], None]
+
+
+class Dispatcher(Protocol):
+    """Gives each lane that has work to one worker at a time."""
+
+    def enlist(self, lane: LaneKey) -> None:
+        """The lane may have something to begin; idempotent and cheap."""
+        ...
+
+    async def run(self, drain: Drain, cancel: Cancel) -> None:
+        """Drain enlisted lanes, many at a time and each by one worker, until cancelled.
+
+        `cancel` is called for each `signal` whose lane this process works on.
+        """
+        ...
+
+    async def lead(self) -> None:
+        """Return when this process is the one that keeps the timers."""
+        ...
+
+    def signal(self, lane: LaneKey, turn: TurnId) -> None:
+        """End the work of this turn now, if it runs here."""
+        ...
