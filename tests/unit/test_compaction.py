@@ -12,11 +12,11 @@ from core.agent import compaction
 from core.agent.compaction import Material, NotFolded, Summary
 from core.agent.events import ContextFolded, FoldFailed, TurnEvent
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
-from core.agent.steps import Folded, Injected, TurnInput
+from core.agent.steps import Folded, Injected, Started, TurnInput
 from core.agent.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from core.ports import Completion, FailureKind, ModelFailure, Reply, Request, Usage
 from tests.fakes.scripted_model import Line, ScriptedModel, calls, says
-from tests.fakes.turn_log import MemoryTurnLog
+from tests.fakes.turn_log import Killed, MemoryTurnLog
 
 LONG = "word " * 300
 START = TurnInput(
@@ -243,3 +243,31 @@ async def test_pinned_text_and_this_turns_messages_survive_any_fold(
     assert pinned.strip() in made.text
     assert all(user.text in made.text for user in inputs)
     assert len(made.text) < sum(len(e.text) for e in material.entries) + 200
+
+
+async def run_with_folds(log: MemoryTurnLog, start: TurnInput) -> tuple[Entry, ...]:
+    """A turn of six steps whose counts make the loop fold at every chance it has."""
+
+    def line(_: Request) -> Completion:
+        done = sum(step.reply is not None for step in log.steps)
+        asked = calls(("run", f'{{"n": {done}}}'), text=f"step {done}")
+        return says("done") if done == 6 else counting(asked, 9_000)
+
+    model = ScriptedModel([line], context_tokens=10_000, loop_last=True)
+    compactor = ScriptedModel([says("short")], loop_last=True)
+    assert isinstance(await turn(model, compactor, log, start), Answered)
+    return model.requests[-1].messages
+
+
+async def test_a_turn_that_folds_ends_the_same_wherever_it_is_cut() -> None:
+    whole = MemoryTurnLog()
+    expected = await run_with_folds(whole, START)
+    assert sum(isinstance(write, Folded) for write in whole.writes) == 2
+    # A cut between a call's start and its end loses the result, which changes the text on purpose.
+    ends = [n for n, commit in enumerate(whole.commits) if not isinstance(commit[-1], Started)]
+    for at in ends:
+        log = MemoryTurnLog(dies_at=at, dies_after=True)
+        with pytest.raises(Killed):
+            await run_with_folds(log, START)
+        again = MemoryTurnLog(log.steps)
+        assert await run_with_folds(again, log.resumed(START)) == expected
