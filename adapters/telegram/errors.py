@@ -1,0 +1,110 @@
+"""python-telegram-bot's errors as those of the core, with the token cut out.
+
+The one place that reads the library's messages. PTB wraps every transport error: what httpx
+raised is the `__cause__`, and only it tells whether bytes were written.
+"""
+
+from __future__ import annotations
+
+import httpx
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Conflict,
+    Forbidden,
+    InvalidToken,
+    RetryAfter,
+    TelegramError,
+)
+
+from core.errors import PermanentError, PursuitError, TransientError, UserError
+
+REFUSED_AT_DOOR = (
+    "Telegram refused the bot token. Check platforms.telegram.token: copy it anew from @BotFather."
+)
+
+NEVER_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+)
+TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed", "topic_id_invalid")
+CHAT_REFUSES = (
+    "chat not found",
+    "peer_id_invalid",
+    "not enough rights",
+    "have no rights",
+    "chat_write_forbidden",
+    "user_is_blocked",
+    "group chat was deactivated",
+    "message to edit not found",
+    "message can't be edited",
+    "message_id_invalid",
+)
+
+
+def redact(text: str, secret: str) -> str:
+    """The text without the token's secret half."""
+    return text.replace(secret, "…") if secret else text
+
+
+def retry_after(error: RetryAfter) -> float:
+    """The seconds Telegram told us to wait.
+
+    The public attribute warns of a coming change of its type; pickling, documented too, gives
+    whole seconds without.
+    """
+    _, (seconds,) = error.__reduce__()
+    return float(seconds)
+
+
+def bytes_written(error: TelegramError) -> bool:
+    """Whether the request may have reached Telegram."""
+    cause = error.__cause__
+    if isinstance(cause, NEVER_SENT):
+        return False
+    return not (isinstance(cause, RuntimeError) and "not initialized" in str(cause))
+
+
+def topic_gone(error: BadRequest) -> bool:
+    """The thread is no more, the chat is."""
+    return _says(error, TOPIC_GONE)
+
+
+def chat_refuses(error: BadRequest) -> bool:
+    """The chat or message is the trouble, so that other words would not help."""
+    return _says(error, CHAT_REFUSES)
+
+
+def not_modified(error: BadRequest) -> bool:
+    """An edit that changed nothing."""
+    return _says(error, ("message is not modified",))
+
+
+def too_big(error: BadRequest) -> bool:
+    """A file over the limit of downloads."""
+    return _says(error, ("file is too big",))
+
+
+def _says(error: TelegramError, phrases: tuple[str, ...]) -> bool:
+    text = error.message.lower()
+    return any(phrase in text for phrase in phrases)
+
+
+def translate(error: TelegramError, secret: str) -> PursuitError:
+    """What the error means for the caller; raise it `from None`, as causes may hold the URL."""
+    text = f"Telegram: {redact(error.message, secret)}"
+    match error:
+        case RetryAfter():
+            return TransientError(text, retry_after=retry_after(error))
+        case InvalidToken():
+            return UserError(REFUSED_AT_DOOR)
+        case BadRequest() | Forbidden() | ChatMigrated():
+            return PermanentError(text)
+        case Conflict():
+            return TransientError(text)
+        case _:
+            return TransientError(text, doubtful=bytes_written(error))

@@ -1,0 +1,226 @@
+"""The bot's HTTP side: builds python-telegram-bot's objects, replaces them, closes them.
+
+Nothing else constructs a Bot or a request. Logs may not show the token: httpx writes every URL
+at INFO and PTB its base URL at DEBUG, so a filter cuts it out while a connection is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dtm
+import json
+import logging
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import httpx
+from telegram import Bot
+from telegram.error import TelegramError
+from telegram.request import BaseRequest, HTTPXRequest, RequestData
+
+from adapters.telegram.errors import redact
+from adapters.telegram.options import TelegramOptions
+from core.agent.transcript import Json
+
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+BATCH = 100
+CHATTY_LOGGERS = (
+    "httpx",
+    "telegram",
+    "telegram.Bot",
+    "telegram.request.BaseRequest",
+    "telegram.request.HTTPXRequest",
+)
+EMPTY_BATCH = b'{"ok":true,"result":[]}'
+UPDATES_POOL = 8
+CALLS_POOL = 128
+POOL_S = 30.0
+KEEPALIVE_S = 30.0
+POLL_GRACE_S = 5.0
+
+R = TypeVar("R", bound=HTTPXRequest)
+
+log = logging.getLogger(__name__)
+
+
+class TokenFilter(logging.Filter):
+    """Cuts the token out of what the libraries log."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self._secret = secret
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite a record that shows the token; drop none."""
+        text = record.getMessage()
+        if self._secret in text:
+            record.msg, record.args = redact(text, self._secret), ()
+        return True
+
+
+class RawUpdates(HTTPXRequest):
+    """The getUpdates connection; keeps each batch raw.
+
+    PTB turns a batch into objects as a whole, so that one malformed update takes all with it.
+    Here the batch is put aside before PTB sees it, and its members are parsed one by one.
+    """
+
+    __slots__ = ("batch",)
+
+    batch: Sequence[Json]
+
+    async def do_request(  # noqa: PLR0913, PLR0917 - the signature is the base class's
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: object = BaseRequest.DEFAULT_NONE,
+        write_timeout: object = BaseRequest.DEFAULT_NONE,
+        connect_timeout: object = BaseRequest.DEFAULT_NONE,
+        pool_timeout: object = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        """Send it, and keep the result of a good answer for `Link.updates`."""
+        self.batch = ()
+        code, payload = await super().do_request(
+            url,
+            method,
+            request_data,
+            read_timeout=read_timeout,  # type: ignore[arg-type]
+            write_timeout=write_timeout,  # type: ignore[arg-type]
+            connect_timeout=connect_timeout,  # type: ignore[arg-type]
+            pool_timeout=pool_timeout,  # type: ignore[arg-type]
+        )
+        if code != 200:
+            return code, payload
+        try:
+            result = json.loads(payload)["result"]
+        except (ValueError, KeyError, TypeError):
+            return code, payload  # not the Bot API's: PTB says so
+        if not isinstance(result, list):
+            return 502, b""
+        self.batch = result
+        return code, EMPTY_BATCH
+
+
+@dataclass(slots=True)
+class Wire:
+    """A Bot with its two connection pools; `users` counts the calls in flight."""
+
+    bot: Bot
+    updates: RawUpdates
+    calls: HTTPXRequest
+    token_filter: TokenFilter
+    users: int = 0
+    retired: bool = False
+
+    async def close(self) -> None:
+        """Close both pools."""
+        await self.updates.shutdown()
+        await self.calls.shutdown()
+        for name in CHATTY_LOGGERS:
+            logging.getLogger(name).removeFilter(self.token_filter)
+
+
+class Link:
+    """Hands out the current Bot. Before `open` and after `close` each call gets its own."""
+
+    def __init__(self, options: TelegramOptions) -> None:
+        self._options = options
+        self._tls: ssl.SSLContext | None = None
+        self._wire: Wire | None = None
+
+    def open(self) -> None:
+        """Keep connections from here on."""
+        if self._wire is None:
+            self._wire = self._build()
+
+    async def close(self) -> None:
+        """Drop the kept connections; takes no longer than `close_s`."""
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            await self._retire(wire)
+
+    async def rebuild(self) -> None:
+        """Begin anew with fresh connections; calls in flight end on the old ones."""
+        old, self._wire = self._wire, self._build()
+        if old is not None:
+            await self._retire(old)
+
+    @asynccontextmanager
+    async def bot(self) -> AsyncIterator[Bot]:
+        """The Bot for one call."""
+        kept = self._wire
+        wire = kept or self._build()
+        wire.users += 1
+        wire.retired = wire.retired or kept is None
+        try:
+            yield wire.bot
+        finally:
+            wire.users -= 1
+            if wire.retired and not wire.users:
+                await self._shut(wire)
+
+    async def updates(self, offset: int | None, hold_s: float) -> Sequence[Json]:
+        """One getUpdates call: raw updates, up to a hundred.
+
+        Raises TelegramError; a call that outlives every timeout is a TelegramError as well.
+        """
+        self.open()
+        wire = self._wire
+        assert wire is not None  # noqa: S101 - open() has just made it
+        patience_s = self._options.call_s
+        try:
+            async with asyncio.timeout(hold_s + patience_s + POLL_GRACE_S):
+                await wire.bot.get_updates(
+                    offset=offset,
+                    limit=BATCH,
+                    timeout=dtm.timedelta(seconds=hold_s),
+                    allowed_updates=ALLOWED_UPDATES,
+                    read_timeout=patience_s,
+                )
+        except TimeoutError:
+            raise TelegramError("getUpdates hung past its own timeouts") from None
+        return wire.updates.batch
+
+    async def _retire(self, wire: Wire) -> None:
+        wire.retired = True
+        if not wire.users:
+            await self._shut(wire)
+
+    async def _shut(self, wire: Wire) -> None:
+        try:
+            async with asyncio.timeout(self._options.close_s):
+                await wire.close()
+        except (TimeoutError, httpx.HTTPError, OSError) as err:
+            log.debug("closing the Telegram connection: %s", type(err).__name__)
+
+    def _build(self) -> Wire:
+        token_filter = TokenFilter(self._options.secret)
+        for name in CHATTY_LOGGERS:
+            logging.getLogger(name).addFilter(token_filter)
+        updates = self._request(RawUpdates, UPDATES_POOL)
+        calls = self._request(HTTPXRequest, CALLS_POOL)
+        bot = Bot(
+            self._options.token,
+            base_url=self._options.base_url,
+            base_file_url=self._options.base_file_url,
+            request=calls,
+            get_updates_request=updates,
+        )
+        return Wire(bot, updates, calls, token_filter)
+
+    def _request(self, kind: type[R], size: int) -> R:
+        if self._tls is None:  # loading the certificates is most of what a client costs
+            self._tls = httpx.create_ssl_context()
+        limits = httpx.Limits(max_connections=size, keepalive_expiry=KEEPALIVE_S)
+        return kind(
+            connection_pool_size=size,
+            read_timeout=self._options.call_s,
+            write_timeout=self._options.call_s,
+            connect_timeout=self._options.connect_s,
+            pool_timeout=POOL_S,
+            httpx_kwargs={"verify": self._tls, "limits": limits},
+        )
