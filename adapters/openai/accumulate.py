@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from adapters.openai.jsontext import json_object
 from adapters.openai.recover import written_call
 from core.agent.transcript import ToolCall
 
@@ -196,14 +197,7 @@ def _begins_another(draft: Draft, piece: Draft) -> bool:
     if draft.id and piece.id:
         # Some servers invent an id for every fragment, but only a call's first has a name.
         return draft.id != piece.id
-    return any(piece.arguments) and _is_whole("".join(draft.arguments))
-
-
-def _is_whole(arguments: str) -> bool:
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
+    return any(piece.arguments) and json_object("".join(draft.arguments)) is not None
 
 
 def _error_of(chunk: Mapping[str, object]) -> Mapping[str, object]:

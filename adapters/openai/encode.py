@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 
 from adapters.openai.dialect import Dialect
+from adapters.openai.jsontext import json_object
 from adapters.openai.options import ModelOptions
 from core.agent.transcript import Assistant, Entry, Json, Result, ToolCall, User
 from core.ports import Request
@@ -103,11 +104,7 @@ def whole_arguments(arguments: str) -> str:
 
     Several servers parse the arguments of earlier calls and answer 500 to cut ones, for ever.
     """
-    try:
-        whole = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        whole = False
-    return arguments if whole else "{}"
+    return arguments if json_object(arguments) is not None else "{}"
 
 
 def _add_temperature(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+from adapters.openai.jsontext import json_object
+
 _WRAPPED = (
     re.compile(r"```[a-zA-Z_]*\s*(.*?)\s*```", re.DOTALL),
     re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>)?", re.DOTALL),
@@ -18,34 +20,28 @@ _KEYS = frozenset({"name", "arguments", "parameters", "type", "id"})
 
 def written_call(text: str, tools: frozenset[str]) -> tuple[str, str] | None:
     """The name and JSON arguments of the call that `text` is, None when it is not one."""
-    inner = text.strip()
-    if not tools or not inner.endswith(("}", "```", ">")):
+    inner = _unwrapped(text.strip()) if tools else ""
+    call = json_object(inner) if inner.startswith("{") else None
+    if call is None or not call.keys() <= _KEYS:
         return None
-    # A fence round tags or tags round a fence; never deeper.
-    for _ in _WRAPPED:
-        for wrapping in _WRAPPED:
-            if match := wrapping.fullmatch(inner):
-                inner = match[1]
-    if not inner.startswith("{"):
+    name = call.get("name")
+    if not isinstance(name, str) or name not in tools:
         return None
-    try:
-        call = json.loads(inner)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(call, dict) or not call.keys() <= _KEYS or call.get("name") not in tools:
-        return None
-    arguments = call.get("arguments", call.get("parameters"))
-    if isinstance(arguments, str):
-        return _from_string(call["name"], arguments)
-    if not isinstance(arguments, dict):
-        return None
-    return call["name"], json.dumps(arguments, ensure_ascii=False)
+    match call.get("arguments", call.get("parameters")):
+        case dict() as given:
+            return name, json.dumps(given, ensure_ascii=False)
+        case str() as given if json_object(given) is not None:
+            # Some models write the arguments as a string that holds JSON.
+            return name, given
+        case _:
+            return None
 
 
-def _from_string(name: str, arguments: str) -> tuple[str, str] | None:
-    """Some models write the arguments as a string that holds JSON."""
-    try:
-        whole = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        whole = False
-    return (name, arguments) if whole else None
+def _unwrapped(text: str) -> str:
+    """`text` without a fence and tags round it, in either order but no deeper."""
+    if not text.endswith(("}", "```", ">")):
+        return ""
+    for wrapping in (*_WRAPPED, *_WRAPPED):
+        if match := wrapping.fullmatch(text):
+            text = match[1]
+    return text
