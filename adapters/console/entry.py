@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from prompt_toolkit.utils import is_dumb_terminal
@@ -12,6 +13,7 @@ from adapters.console.clean import one_line
 from adapters.console.decode import MAX_TEXT_BYTES
 from adapters.console.front import Front
 from adapters.console.lines import LinesFront
+from adapters.console.stdio import CLOSED
 from adapters.console.terminal import FirstScreen, TerminalFront
 from core.ports import Clock
 
@@ -31,12 +33,20 @@ def open_console(
 
     It takes a message a line unless both are a terminal that can move its cursor.
     """
+    # A closed descriptor's number goes to the next thing that is opened, the event loop's own
+    # perhaps; Python says so with None.
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    fds = [CLOSED if stream is None else stream.fileno() for stream in streams]
     front: Front
-    if _is_terminal(0) and _is_terminal(1) and not is_dumb_terminal():
+    if all(map(os.isatty, fds[:2])) and not is_dumb_terminal():
         first = first_screen(options, _KEYS)
         front = TerminalFront(first, commands, clock, history=options.history)
     else:
-        front = LinesFront(idle, limit=MAX_TEXT_BYTES, greeting=_greeting(options))
+        # Pipes get no greeting; a person at a simple terminal does, on standard error.
+        greeting = _greeting(options) if os.isatty(fds[0]) else ""
+        front = LinesFront(
+            idle, limit=MAX_TEXT_BYTES, greeting=greeting, fds=(fds[0], fds[1], fds[2])
+        )
     return ConsolePlatform(options, front=front, clock=clock, idle=idle)
 
 
@@ -48,15 +58,5 @@ def first_screen(options: ConsoleOptions, keys: str = _KEYS) -> FirstScreen:
 
 
 def _greeting(options: ConsoleOptions) -> str:
-    """Pipes get none; a person at a dumb terminal does, on standard error."""
-    if not _is_terminal(0):
-        return ""
     first = first_screen(options, _NO_KEYS)
     return f"{first.title}\n{first.details}\n\n{first.usage}\n"
-
-
-def _is_terminal(fd: int) -> bool:
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False

@@ -70,7 +70,7 @@ class LinesFront:
         *,
         limit: int,
         greeting: str = "",
-        fds: tuple[int, int, int] = (0, 1, 2),
+        fds: tuple[int, int, int],
     ) -> None:
         self._idle = idle
         self._limit = limit

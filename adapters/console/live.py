@@ -14,6 +14,8 @@ _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_FRAMES = "|/-\\"
 _FRAME_S = 0.2
 _HINT_S = 2.0
+_SETTLE_S = 0.3
+"""What is over sooner shows no spinner, which would only flicker."""
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ class Live:
             rows.append([("class:pinned", shorten(self.pinned, width))])
         if self.advised(now):
             rows.append([("class:hint", shorten(self.hint, width))])
-        elif self.since is not None:
+        elif self.since is not None and (self.doing or now - self.since >= _SETTLE_S):
             rows.append(self._working(now - self.since, width))
         return rows
 

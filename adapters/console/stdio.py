@@ -7,6 +7,7 @@ started us, or our own standard error, may share.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import select
 import threading
@@ -18,6 +19,10 @@ _PIPE_ATOM = 4096
 
 _AHEAD = 4
 _JOIN_S = 1.0
+
+
+CLOSED = -1
+"""Stands for a descriptor that was closed when the program started."""
 
 
 class InputThread:
@@ -56,7 +61,8 @@ class InputThread:
 
     def _read(self) -> None:
         poll = select.poll()
-        poll.register(self._fd, select.POLLIN)
+        if self._fd != CLOSED:
+            poll.register(self._fd, select.POLLIN)
         poll.register(self._wake_read, select.POLLIN)
         data = b"-"
         while data and not self._closing.is_set():
@@ -67,6 +73,8 @@ class InputThread:
                 self._loop.call_soon_threadsafe(self._chunks.put_nowait, data)
 
     def _next(self, poll: select.poll) -> bytes:
+        if self._fd == CLOSED:
+            return b""
         ready = {fd for fd, _ in poll.poll()}
         if self._wake_read in ready:
             return b""
@@ -86,6 +94,8 @@ class OutputWriter:
 
     async def write(self, text: str) -> None:
         """Write all of it. Raises OSError when nobody reads any more."""
+        if self._fd == CLOSED:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         data = memoryview(text.encode("utf-8", "replace"))
         async with self._turn:
             while data:
