@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adapters.openai.jsontext import json_object
+from adapters.openai.jsontext import json_object, sound
 from adapters.openai.recover import written_call
 from core.agent.transcript import ToolCall
 
@@ -87,7 +87,7 @@ class ChatStream:
 
     def end(self) -> Heard:
         """What has been heard once the stream is over."""
-        text = "".join(self._text)
+        text = sound("".join(self._text))
         drafts = [draft for draft in self._drafts if draft.name or any(draft.arguments)]
         if not drafts and (found := written_call(text, self._tools)):
             drafts = [Draft("", found[0], [found[1]])]
@@ -113,7 +113,7 @@ class ChatStream:
         piece = content if isinstance(content, str) else _text_parts(content)
         if piece:
             self._text.append(piece)
-        return piece
+        return sound(piece)
 
     def _take_calls(self, fragments: object) -> None:
         for fragment in fragments if isinstance(fragments, list) else [fragments]:
@@ -179,14 +179,14 @@ def with_ids(drafts: Iterable[Draft], salt: str) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
     taken: set[str] = set()
     for position, draft in enumerate(drafts):
-        arguments = "".join(draft.arguments) or "{}"
-        call_id = draft.id
+        arguments = sound("".join(draft.arguments)) or "{}"
+        call_id = sound(draft.id)
         if not call_id or call_id in taken:
             seed = f"{salt}\0{position}\0{draft.name}\0{arguments}"
             digest = hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()
             call_id = f"call_{digest[:24]}"
         taken.add(call_id)
-        calls.append(ToolCall(call_id, draft.name, arguments))
+        calls.append(ToolCall(call_id, sound(draft.name), arguments))
     return tuple(calls)
 
 

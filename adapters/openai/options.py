@@ -18,8 +18,9 @@ class ProviderOptions:
     An empty `api_key` is for servers that ask for none. `timeout_s` bounds a call with its
     retries where the request names no deadline; `stall_s` is the longest silence between two
     reads, waiting for the first byte included, so give a slow local server a long one.
-    `backoff_s` is the first pause before a retry. `json_schema` and `stream_options` say whether
-    to try them at all: a server that refuses one is never sent it again.
+    `backoff_s` is the first pause before a retry. `proxy` is a URL; without one the usual
+    variables of the environment count. `json_schema` and `stream_options` say whether to try
+    them at all: a server that refuses one is never sent it again.
     """
 
     name: str
@@ -30,6 +31,7 @@ class ProviderOptions:
     connect_s: float = 5.0
     stall_s: float = 90.0
     backoff_s: float = 0.5
+    proxy: str = ""
     json_schema: bool = True
     stream_options: bool = True
 

@@ -10,7 +10,9 @@ from adapters.openai.options import ProviderOptions
 from core.errors import UserError
 
 # Above the default of 256 model calls at a time; beyond it the pool would queue them silently.
-_LIMITS = httpx2.Limits(max_connections=1_000, max_keepalive_connections=256)
+_LIMITS = httpx2.Limits(
+    max_connections=1_000, max_keepalive_connections=256, keepalive_expiry=30.0
+)
 
 
 class Provider:
@@ -46,11 +48,16 @@ class Provider:
                 max_retries=0,
                 timeout=timeout,
                 http_client=httpx2.AsyncClient(
-                    timeout=timeout, limits=_LIMITS, follow_redirects=True
+                    timeout=timeout,
+                    limits=_LIMITS,
+                    follow_redirects=True,
+                    proxy=options.proxy or None,
                 ),
             )
-        except httpx2.InvalidURL as error:
-            raise UserError(f"providers.{options.name}.base_url is no URL: {error}") from error
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise UserError(
+                f"providers.{options.name}: base_url or proxy is no URL: {error}"
+            ) from error
         # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID, and they would go to every endpoint.
         client.organization = client.project = None
         return client

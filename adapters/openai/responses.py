@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from adapters.openai.accumulate import Counted, Draft, Heard, StreamError, counted, with_ids
+from adapters.openai.jsontext import sound
 from adapters.openai.recover import written_call
 
 _ENDS = {
@@ -36,7 +37,7 @@ class ResponseStream:
                 piece = event.get("delta")
                 if isinstance(piece, str):
                     self._text.append(piece)
-                    return piece
+                    return sound(piece)
             case "response.output_item.done":
                 self._take_item(event.get("item"))
             case "response.completed" | "response.incomplete" as kind:
@@ -53,7 +54,7 @@ class ResponseStream:
 
     def end(self) -> Heard:
         """What has been heard once the stream is over."""
-        text = "".join(self._text)
+        text = sound("".join(self._text))
         drafts = self._drafts
         if not drafts and (found := written_call(text, self._tools)):
             drafts = [Draft("", found[0], [found[1]])]
@@ -87,7 +88,7 @@ class ResponseStream:
             if isinstance(item, dict) and item.get("type") == "message":
                 self._text.append(_message_text(item.get("content")))
         self._take_end("length" if response.get("status") == "incomplete" else "stop", response)
-        return "".join(self._text)
+        return sound("".join(self._text))
 
 
 def _message_text(content: object) -> str:

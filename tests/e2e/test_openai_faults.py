@@ -71,12 +71,12 @@ async def test_a_passing_fault_is_not_seen(
 
 
 async def test_a_silent_stream_is_given_up_after_the_stall_limit(fake: FakeOpenAI) -> None:
-    async with model_of(replace(at(fake.base_url), stall_s=0.05)) as model:
+    async with model_of(replace(at(fake.base_url), stall_s=0.2)) as model:
         fake.script("main", text("Hel", fault="stall"), text("Hello"))
         assert (await reply(model)).text == "Hello"
         fake.default("main", text("never", gate="shut"))
         got = await failure(model)
-    assert (got.kind, got.message) == (FailureKind.TRANSIENT, "fake sent nothing for 0.05 s")
+    assert (got.kind, got.message) == (FailureKind.TRANSIENT, "fake sent nothing for 0.2 s")
 
 
 async def test_the_deadline_bounds_a_call_with_its_retries(
@@ -93,7 +93,7 @@ async def test_the_deadline_tells_what_went_wrong_before_it(
     fake: FakeOpenAI, model: OpenAIModel
 ) -> None:
     fake.script("main", server_error(503), text("never", gate="shut"))
-    got = await failure(model, replace(ASK, deadline_s=0.2))
+    got = await failure(model, replace(ASK, deadline_s=0.6))
     assert "503" in got.message
 
 
@@ -166,11 +166,12 @@ async def test_a_closed_port_cannot_be_reached() -> None:
     [
         ProviderOptions(name="p", base_url="localhost:8080"),
         ProviderOptions(name="p", base_url="http://[::1"),
+        ProviderOptions(name="p", base_url="http://localhost/v1", proxy="ftp://localhost"),
         ProviderOptions(name="p", base_url="http://localhost/v1", api_key="ключ"),
     ],
 )
 def test_settings_that_cannot_be_sent_are_refused_at_once(options: ProviderOptions) -> None:
-    with pytest.raises(UserError, match=r"providers\.p\."):
+    with pytest.raises(UserError, match=r"^providers\.p[.:]"):
         Provider(options)
 
 
@@ -186,7 +187,7 @@ async def test_cancelling_hangs_up_at_once(
         if held == "gate_after":
             await heard.wait()
         call.cancel()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(5):
             await seen[0].gone.wait()
     assert call.cancelled()
     assert fake.count == 1

@@ -133,6 +133,14 @@ async def test_models_of_one_provider_share_its_connections(fake: FakeOpenAI) ->
     await owner.close()
 
 
+async def test_a_proxy_is_asked_for_the_model(fake: FakeOpenAI) -> None:
+    fake.script("main", text("ok"))
+    proxy = fake.base_url.removesuffix("/v1")
+    async with model_of(replace(at("http://model.invalid/v1"), proxy=proxy)) as model:
+        assert (await reply(model)).text == "ok"
+    assert fake.requests[0].headers["Host"] == "model.invalid"
+
+
 # Dialects
 
 

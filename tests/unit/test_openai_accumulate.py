@@ -191,6 +191,15 @@ def test_content_in_parts_gives_its_text_only() -> None:
     assert hear(chunk({"content": parts}), STOP).text == "yes"
 
 
+def test_an_emoji_cut_in_two_is_whole_again_and_half_a_one_does_no_harm() -> None:
+    stream = ChatStream("7", ())
+    halves = json.loads('["a\\ud83d", "\\ude00b"]')
+    assert [stream.feed(chunk({"content": half})) for half in halves] == ["a\ufffd", "\ufffdb"]
+    assert stream.end().text == "a\N{GRINNING FACE}b"
+    heard = hear(asked(part(index=0, id="a", name="run", arguments='{"c": "\ud83d"}')), CALLED)
+    assert heard.calls[0].arguments == '{"c": "\ufffd"}'
+
+
 def test_a_refusal_is_the_answers_text() -> None:
     assert hear(chunk({"content": None, "refusal": "I will not"}), STOP).text == "I will not"
 

@@ -115,6 +115,14 @@ def test_images_go_to_models_that_see_and_are_named_to_others() -> None:
     told = chat_body(request, OPTIONS, Dialect()).decode()
     assert "An image was left out: this model takes none." in told
     assert "base64" not in told
+    pair = replace(request, messages=(User("look", ("data:a", "data:b")),))
+    assert b"2 images were left out" in responses_body(pair, OPTIONS, Dialect())
+    shown = json.loads(responses_body(pair, replace(OPTIONS, vision=True), Dialect()))
+    assert [part["type"] for part in shown["input"][0]["content"]] == [
+        "input_text",
+        "input_image",
+        "input_image",
+    ]
 
 
 @pytest.mark.parametrize(
