@@ -1,0 +1,88 @@
+"""The real command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PURSUIT = Path(sys.executable).with_name("pursuit")
+HEAVY = {"aiohttp", "asyncio", "openai", "prompt_toolkit", "pydantic", "rich", "structlog"}
+HEAVY |= {"telegram", "tree_sitter", "yaml"}
+
+
+def pursuit(*line: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    bare = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        [str(PURSUIT), *line],
+        env={**bare, **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("line", ["", "--help"])
+def test_help_loads_no_sdk(line: str) -> None:
+    script = (
+        "import sys; from gateway.cli import main; main(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *line.split()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "Usage: pursuit" in done.stdout
+    assert not HEAVY & {name.partition(".")[0] for name in done.stderr.splitlines()}
+
+
+def test_help_answers_within_150_ms_of_work(tmp_path: Path) -> None:
+    def work() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert pursuit("--help", home=tmp_path).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(work() for _ in range(5)) < 0.15
+
+
+def test_a_bad_configuration_is_told_before_any_sdk_is_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("platforms: {telegram: {enabled: true}}\n", encoding="utf-8")
+    done = pursuit("up", "--config", str(file), "--data", str(tmp_path / "d"), home=tmp_path)
+    assert done.returncode == 78
+    assert f"{file}:1:13: platforms.telegram.token: is needed" in done.stderr
+    assert (done.stdout, (tmp_path / "d").exists()) == ("", False)
+
+
+def test_a_bare_home_needs_no_configuration(tmp_path: Path) -> None:
+    done = pursuit("config", "show", home=tmp_path)
+    assert done.returncode == 0
+    assert "model: qwen2.5-coder-1.5b-instruct-q4_k_m" in done.stdout
+
+
+def test_standard_output_may_be_closed_early(tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{PURSUIT} config schema | head -n 1",
+        shell=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+def test_a_locale_without_unicode_does_no_harm(tmp_path: Path) -> None:
+    done = pursuit("config", "check", home=tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert "defaults" in done.stdout
