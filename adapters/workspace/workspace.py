@@ -1,4 +1,4 @@
-"""Where a lane's folder is, and which folders a lane may be bound to. Touches no file's content."""
+"""Where a lane's folder is, and which folders a lane may be bound to. Reads no file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def bind(path: str, options: WorkspaceOptions, data_dir: Path) -> Path:
     folder = Path(os.path.realpath(root / wanted if root is not None else wanted))
     allowed = {Path(os.path.realpath(p)) for p in options.allow}
     admitted = folder in allowed or (root is not None and folder.is_relative_to(root))
-    if not admitted or not wanted.is_absolute() and root is None:
+    lost = root is None and not wanted.is_absolute()  # relative to nothing the owner named
+    if lost or not admitted:
         raise UserError(NOT_ADMITTED.format(path=path, root=root or "not set"))
     data = data_dir.resolve()
     if folder.is_relative_to(data) or data.is_relative_to(folder):

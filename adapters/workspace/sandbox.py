@@ -1,0 +1,236 @@
+"""The command line that holds a command: bubblewrap round it, limits inside.
+
+The sandbox is the border: the workspace and the extra folders are writable, the system is
+read-only, nothing else of the machine exists, the environment is made anew. It is believed only
+after a probe has run it here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from adapters.workspace.listing import OWN_FOLDER
+from adapters.workspace.options import Sandboxing, WorkspaceOptions
+from adapters.workspace.output import clean
+from adapters.workspace.process import Launch
+from core.errors import UserError
+
+PROBE_S = 10.0
+MB = 1024 * 1024
+
+MISSING = (
+    "Commands are refused: there is no working sandbox on this machine ({fault}). Install"
+    " bubblewrap: `apt install bubblewrap` on Debian and Ubuntu, `dnf install bubblewrap` on"
+    " Fedora. Ubuntu 23.10 and later also need an AppArmor profile that lets bwrap create user"
+    " namespaces; Docker's default profile forbids them. To run commands without any sandbox,"
+    " set `workspace.sandbox: none` in the config."
+)
+
+SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""Links into /usr on merged systems, folders on others."""
+
+ETC = (
+    "alternatives",
+    "ca-certificates",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "group",
+    "host.conf",
+    "hosts",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "resolv.conf",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
+)
+"""What programs need of /etc; keys (/etc/ssl/private, /etc/shadow) stay outside even for root."""
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Sandbox:
+    """Builds the launches of one configuration."""
+
+    def __init__(self, options: WorkspaceOptions, hidden: tuple[Path, ...]) -> None:
+        self._options = options
+        self._hidden = hidden
+        self._probing = asyncio.Lock()
+        self._works = options.sandbox is Sandboxing.NONE
+        self._modern = True
+        """bubblewrap is 0.8 or later."""
+
+    async def check(self) -> None:
+        """Run the sandbox once; raises UserError that says how to get one. A success is kept."""
+        async with self._probing:
+            if self._works:
+                return
+            fault = await self._probe()
+            if fault and "nknown option" in fault:
+                self._modern = False
+                fault = await self._probe()
+            if fault:
+                raise UserError(MISSING.format(fault=fault))
+            self._works = True
+
+    async def _probe(self) -> str:
+        """Why it does not work, "" when it does."""
+        argv = (*self._bwrap(None), *self._limited("/bin/true && /bin/true"))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env={"PATH": PATH},
+            )
+        except OSError as error:
+            return f"{self._options.bwrap}: {error.strerror or error}"
+        try:
+            async with asyncio.timeout(PROBE_S):
+                said, _ = await process.communicate()
+        except TimeoutError:
+            return f"{self._options.bwrap} did not end within {PROBE_S:.0f} s"
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode == 0:
+            return ""
+        return clean(said)[:200].strip() or f"{self._options.bwrap}: exit {process.returncode}"
+
+    def launch(self, command: str, workspace: Path) -> Launch:
+        """The command in the sandbox, or bare where the config says so."""
+        folder = Path(os.path.realpath(workspace))
+        env = self._env(folder)
+        if self._options.sandbox is Sandboxing.NONE:
+            return Launch(self._limited(command), env, folder, mark=secrets.token_hex(8))
+        argv = (*self._bwrap(folder), *self._limited(command))
+        return Launch(argv, env, Path("/"))
+
+    def _env(self, workspace: Path) -> dict[str, str]:
+        """All that a command finds in its environment. bubblewrap itself gets no more than
+        this either: its own can be read inside as /proc/1/environ."""
+        runtime = _runtime()
+        return {
+            "PATH": f"{PATH}:{runtime / 'bin'}" if runtime else PATH,
+            "HOME": str(workspace / OWN_FOLDER / "home"),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "NO_COLOR": "1",
+            "PAGER": "cat",
+            "GIT_TERMINAL_PROMPT": "0",
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def _limited(self, command: str) -> tuple[str, ...]:
+        """bash under limits. Memory is RLIMIT_DATA: an address space limit would stop runtimes
+        that reserve far more than they use."""
+        options = self._options
+        limits = [
+            f"--data={options.memory_mb * MB}",
+            f"--fsize={options.file_mb * MB}",
+            f"--cpu={options.cpu_s}",
+            "--core=0",
+        ]
+        if options.sandbox is Sandboxing.BWRAP and _counts_processes_per_namespace():
+            limits.append(f"--nproc={options.processes}")
+        return ("prlimit", *limits, "--", "bash", "--noprofile", "--norc", "-c", command)
+
+    def _bwrap(self, workspace: Path | None) -> tuple[str, ...]:
+        options = self._options
+        program = shutil.which(options.bwrap, path=PATH) or options.bwrap
+        return (
+            program,
+            *("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"),
+            *("--cap-drop", "ALL", "--hostname", "workspace"),
+            *(("--disable-userns",) if self._modern else ()),
+            *(("--share-net",) if options.network else ()),
+            *_system(),
+            *("--proc", "/proc", "--dev", "/dev", "--dir", "/run"),
+            *self._empty(Path("/tmp")),  # noqa: S108 (a new one of its own)
+            *("--symlink", "../tmp", "/var/tmp"),  # noqa: S108
+            *self._mounts(workspace),
+            *("--remount-ro", "/"),
+            *("--chdir", str(workspace or "/")),
+            "--",
+        )
+
+    def _empty(self, path: Path) -> tuple[str, ...]:
+        size = ("--size", str(self._options.tmp_mb * MB)) if self._modern else ()
+        return (*size, "--tmpfs", str(path))
+
+    def _mounts(self, workspace: Path | None) -> Iterator[str]:
+        """The lane's own folders and the covers over what is hidden, the outer before the inner:
+        a workspace in the data directory shows, the rest of that directory does not."""
+        open_folders = [Path(os.path.realpath(p)) for p in self._options.extra]
+        open_folders += [workspace] if workspace else []
+        mounts: dict[Path, tuple[str, ...]] = {
+            p: ("--bind", str(p), str(p)) for p in open_folders if p.exists()
+        }
+        runtime = _runtime()
+        if runtime is not None:
+            mounts.setdefault(runtime, ("--ro-bind", str(runtime), str(runtime)))
+        visible = [*mounts, Path("/usr")]
+        for path in (Path(os.path.realpath(p)) for p in self._hidden):
+            if path not in mounts and any(path.is_relative_to(v) for v in visible):
+                if path.is_dir():
+                    mounts[path] = self._empty(path)
+                elif path.exists():
+                    mounts[path] = ("--ro-bind", "/dev/null", str(path))
+        for path in sorted(mounts, key=lambda p: len(p.parts)):
+            yield from mounts[path]
+
+
+def _system() -> Iterator[str]:
+    """The read-only system."""
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in SYSTEM_LINKS:
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+    yield from ("--ro-bind-try", "/nix", "/nix")
+    for name in ETC:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+
+
+def _runtime() -> Path | None:
+    """The folder of the Python that runs this program, where /usr does not hold it: on such a
+    machine it may be the only one."""
+    prefix = Path(os.path.realpath(sys.base_prefix))
+    return None if prefix.is_relative_to("/usr") or prefix == Path("/") else prefix
+
+
+def _counts_processes_per_namespace() -> bool:
+    """Older kernels count all processes of the user against the limit of the sandbox."""
+    major, minor = os.uname().release.split(".")[:2]
+    digits = "".join(c for c in minor if c.isdigit()) or "0"
+    return (int(major), int(digits)) >= (5, 14)

@@ -1,0 +1,106 @@
+"""Finding a regular expression in files, by grep: a pattern of the model's that would never end
+is a process to kill there, and would be the whole program standing still here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from adapters.workspace.listing import UNLISTED
+from adapters.workspace.output import KEPT_BYTES, clean
+from adapters.workspace.paths import Borders, Place, opened, told
+from core.agent.transcript import Receipt
+from core.errors import UserError
+from core.tools.tool import Outcome, one_line
+
+SEARCH_S = 20.0
+MATCHES = 60
+LINE_CHARS = 200
+ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What grep came to; `cut` when there was more than is kept."""
+
+    code: int
+    said: str
+    cut: bool
+
+
+async def search(borders: Borders, pattern: str, path: str) -> Outcome:
+    """The matching lines as path:line:text, at most `MATCHES` of them."""
+    place = await asyncio.to_thread(borders.place, path)
+    with told(place.shown), _standing(place) as (folder, target):
+        found = await _grep("-P", pattern, folder, target)
+        if found.code == 2 and "disable-perl-regexp" in found.said:
+            found = await _grep("-E", pattern, folder, target)
+    lines = [line for line in found.said.splitlines() if not line.startswith("grep: ")]
+    if found.code == 2 and not lines:
+        raise UserError(f"The search failed: {one_line(found.said, 300)}")
+    kept = [_line(line, place) for line in lines if _seen(line, place, borders)]
+    more = ["[there are more matches: narrow the search]"] if found.cut else []
+    if len(kept) > MATCHES:
+        kept, more = kept[:MATCHES], ["[there are more matches: narrow the search]"]
+    said = "\n".join(kept + more) or "(no match)"
+    return Outcome(said, Receipt(ok=True, summary=one_line(f"{pattern} in {place.shown}")))
+
+
+@contextmanager
+def _standing(place: Place) -> Iterator[tuple[str, str]]:
+    """The folder to start grep in, by its descriptor so that no link can be slipped in, and
+    what to search there."""
+    with opened(place) as descriptor:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            yield f"/proc/{os.getpid()}/fd/{descriptor}", "."
+        elif stat.S_ISREG(mode):
+            yield "/", f"/proc/{os.getpid()}/fd/{descriptor}"
+        else:
+            raise UserError(f"{place.shown} is no regular file.")
+
+
+async def _grep(kind: str, pattern: str, folder: str, target: str) -> Found:
+    left_out = [f"--exclude-dir={name}" for name in sorted(UNLISTED)]
+    options = [kind, "-rnIs" if target == "." else "-nIs", f"--max-count={MATCHES}"]
+    process = await asyncio.create_subprocess_exec(
+        "grep",
+        *(*options, *left_out, "-e", pattern, "--", target),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=ENV,
+        cwd=folder,
+    )
+    said = b""
+    try:
+        async with asyncio.timeout(SEARCH_S):
+            while process.stdout is not None and len(said) < 4 * KEPT_BYTES:
+                piece = await process.stdout.read(KEPT_BYTES)
+                if not piece:
+                    return Found(await process.wait(), clean(said), cut=False)
+                said += piece
+    except TimeoutError:
+        raise UserError(f"The search took longer than {SEARCH_S:.0f} s: narrow it.") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return Found(0, clean(said.rpartition(b"\n")[0]), cut=True)
+
+
+def _seen(line: str, place: Place, borders: Borders) -> bool:
+    found = re.match(r"\./(.*?):\d+:", line)
+    return found is None or not borders.hides(place.path / found[1], place.root)
+
+
+def _line(line: str, place: Place) -> str:
+    """grep's line with the path as the other tools take it."""
+    prefix = "" if place.shown == "." else f"{place.shown}/"
+    text = f"{prefix}{line[2:]}" if line.startswith("./") else f"{place.shown}:{line}"
+    return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…"

@@ -1,0 +1,235 @@
+"""The `terminal` toolset: commands in the workspace, and those that go on in the background.
+
+A foreground command never outlives its call, nor the cancelling of it. A background process
+belongs to its lane and lives until it ends, is killed, or the program stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+from adapters.workspace.options import Danger, WorkspaceOptions
+from adapters.workspace.policy import Allow, judge
+from adapters.workspace.process import Process
+from adapters.workspace.rules import Ask, Never
+from adapters.workspace.sandbox import Sandbox
+from adapters.workspace.spool import Spool, prepare
+from core.agent.transcript import Receipt
+from core.errors import UserError
+from core.messages import LaneKey
+from core.ports import ToolContext
+from core.tools.definitions import Processes, Run
+from core.tools.tool import Outcome, one_line
+
+LONGEST_S = 600
+"""The longest wall time a call may ask for, unless the config's own is longer."""
+TIMED_OUT = 124
+"""The exit code of a command whose time ran out, as timeout(1) has it."""
+SETTLE_S = 0.4
+"""How long a background process is watched for an early end before the call returns."""
+FINISHED_KEPT = 8
+
+REFUSED = (
+    "Refused, not run: {reason}. {way} Do it another way inside the workspace, or say in your"
+    " answer that a person must run it: {command}"
+)
+APPROVAL = "This needs an owner's approval, which cannot be asked for here."
+NEVER = "No one can approve this."
+OWN_NETWORK = (
+    " It has a network of its own: another command cannot reach its ports, so test a server in"
+    " the same command."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A process the model may ask for by `id`."""
+
+    id: str
+    lane: LaneKey
+    command: str
+    process: Process
+
+    @property
+    def state(self) -> str:
+        """One line about it."""
+        code = self.process.exit_code
+        state = "running" if code is None else f"exit {code}"
+        return f"{self.id}: {state}, {self.process.seconds:.0f} s: {one_line(self.command)}"
+
+
+class Terminal:
+    """Starts, lists and ends the commands of all lanes."""
+
+    def __init__(self, options: WorkspaceOptions, hidden: tuple[Path, ...]) -> None:
+        self._options = options
+        self._sandbox = Sandbox(options, hidden)
+        self._slots = asyncio.Semaphore(options.commands)
+        self._foreground: dict[Process, int] = {}
+        self._background: dict[str, Background] = {}
+        self._ids = (f"p{n}" for n in itertools.count(1))
+
+    async def check(self) -> None:
+        """Raises UserError, with the remedy, when commands cannot be run here."""
+        await self._sandbox.check()
+
+    async def run(self, arguments: Run, context: ToolContext, call_id: str) -> Outcome:
+        """The tool `run`."""
+        if refused := await asyncio.to_thread(self._refusal, arguments.command, context.workspace):
+            summary = f"refused: {one_line(arguments.command, 100)}"
+            return Outcome(refused, Receipt(ok=False, summary=summary))
+        await self._sandbox.check()
+        await asyncio.to_thread(prepare, context.workspace)
+        if arguments.background:
+            return await self._start(arguments.command, context)
+        async with self._slots:
+            return await self._finish(arguments, context)
+
+    def _refusal(self, command: str, workspace: Path) -> str:
+        """Why a command is not run, "" when it is. Approvals are not asked for here: a verdict
+        that wants one is a refusal."""
+        verdict = judge(command, workspace, self._options.extra)
+        match verdict:
+            case Allow():
+                return ""
+            case Ask(reason):
+                if self._options.dangerous is Danger.ALLOW:
+                    return ""
+                return REFUSED.format(reason=reason, way=APPROVAL, command=command[:500])
+            case Never(reason):
+                return REFUSED.format(reason=reason, way=NEVER, command=command[:500])
+            case _:
+                assert_never(verdict)
+
+    async def _finish(self, arguments: Run, context: ToolContext) -> Outcome:
+        limit = min(
+            arguments.timeout_s or self._options.timeout_s,
+            max(self._options.timeout_s, LONGEST_S),
+        )
+        process = await self._launched(arguments.command, context.workspace)
+        self._foreground[process] = context.turn
+        late = False
+        try:
+            async with asyncio.timeout(limit):
+                await process.wait()
+        except TimeoutError:
+            late = True
+        finally:
+            await process.end()
+            self._foreground.pop(process, None)
+        code = TIMED_OUT if late else process.exit_code
+        said = f"[exit code {code}]"
+        if late:
+            said = (
+                f"[killed: it took longer than {limit:g} s. Give a longer timeout_s, or run it"
+                " with background true]"
+            )
+        receipt = Receipt(
+            ok=code == 0,
+            summary=one_line(arguments.command),
+            exit_code=code,
+            seconds=process.seconds,
+        )
+        return Outcome(f"{process.output or '(no output)'}\n{said}", receipt)
+
+    async def _launched(self, command: str, workspace: Path) -> Process:
+        return await Process.start(self._sandbox.launch(command, workspace), Spool(workspace))
+
+    async def _start(self, command: str, context: ToolContext) -> Outcome:
+        lane = context.address.key
+        running = [b for b in self._of(lane) if b.process.exit_code is None]
+        if len(running) >= self._options.background:
+            raise UserError(
+                f"{len(running)} background processes run already; kill one first."
+                f"\n{_list(running)}"
+            )
+        process = await self._launched(command, context.workspace)
+        own = Background(next(self._ids), lane, command, process)
+        self._background[own.id] = own
+        self._forget(lane)
+        try:
+            async with asyncio.timeout(SETTLE_S):
+                await process.wait()
+        except TimeoutError:
+            return self._started(own)
+        except asyncio.CancelledError:  # the call was stopped before the model heard of it
+            await self._drop(own)
+            raise
+        return self._read(own)
+
+    def _started(self, own: Background) -> Outcome:
+        said = f"Started in the background as {own.id}."
+        if not self._options.network:
+            said += OWN_NETWORK
+        printed = own.process.output
+        receipt = Receipt(
+            ok=True,
+            summary=one_line(own.command),
+            seconds=own.process.seconds,
+            background=True,
+        )
+        return Outcome(f"{said}\n{printed}" if printed else said, receipt)
+
+    async def processes(self, arguments: Processes, context: ToolContext, call_id: str) -> Outcome:
+        """The tool `processes`; a lane sees only its own."""
+        own = list(self._of(context.address.key))
+        if arguments.action == "list":
+            said = _list(own) or "No background processes."
+            return Outcome(said, Receipt(ok=True, summary="background processes"))
+        wanted = next((b for b in own if b.id == arguments.id), None)
+        if wanted is None:
+            known = f" There are:\n{_list(own)}" if own else " None was started."
+            raise UserError(f"No background process {arguments.id or '(give its id)'}.{known}")
+        if arguments.action == "kill":
+            await wanted.process.end()
+        return self._read(wanted, told=arguments.action)
+
+    def _read(self, own: Background, told: str = "") -> Outcome:
+        code = own.process.exit_code
+        state = "[it still runs]" if code is None else f"[it has ended: exit code {code}]"
+        receipt = Receipt(
+            ok=told != "" or code == 0,
+            summary=one_line(f"{told} {own.command}" if told else own.command),
+            exit_code=code,
+            seconds=own.process.seconds,
+            background=code is None,
+        )
+        return Outcome(f"{own.process.output or '(no output)'}\n{state}", receipt)
+
+    def _of(self, lane: LaneKey) -> Iterator[Background]:
+        return (b for b in self._background.values() if b.lane == lane)
+
+    def _forget(self, lane: LaneKey) -> None:
+        """Keep only the latest of a lane's finished processes."""
+        finished = [b for b in self._of(lane) if b.process.exit_code is not None]
+        for old in finished[:-FINISHED_KEPT]:
+            del self._background[old.id]
+
+    async def _drop(self, own: Background) -> None:
+        self._background.pop(own.id, None)
+        await own.process.end()
+
+    async def close_turn(self, turn: int) -> None:
+        """End the foreground commands that calls of the turn left running."""
+        await _end_all([p for p, owner in self._foreground.items() if owner == turn])
+
+    async def close(self) -> None:
+        """End every process, within 3 s."""
+        background = [b.process for b in self._background.values()]
+        self._background.clear()
+        await _end_all([*self._foreground, *background])
+
+
+async def _end_all(processes: list[Process]) -> None:
+    async with asyncio.TaskGroup() as ending:
+        for n, process in enumerate(processes):
+            ending.create_task(process.end(), name=f"end-process-{n}")
+
+
+def _list(processes: list[Background]) -> str:
+    return "\n".join(b.state for b in processes)
