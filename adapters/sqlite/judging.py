@@ -135,3 +135,17 @@ def unfinished(conn: sqlite3.Connection) -> Unfinished:
         frozenset(LaneKey(key) for (key,) in outbox),
         frozenset(LaneKey(key) for key in goals),
     )
+
+
+def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
+    """Whether a lane is idle, with an empty inbox and outbox and no active goal."""
+    found = conn.execute("SELECT phase, session FROM lane WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        return True
+    phase, session = found
+    (work,) = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE lane = ?1 AND state = 'ready') OR "
+        "EXISTS (SELECT 1 FROM outbox WHERE lane = ?1 AND state IN ('ready', 'sending'))",
+        (key,),
+    ).fetchone()
+    return phase == "idle" and not work and load_slot(conn, session).active is None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from adapters.sqlite import codec
-from core.messages import LaneKey, RemoteId, TurnId
-from core.sessions.ports import Outgoing
+from adapters.sqlite.intake import goal_spent
+from adapters.sqlite.lane_rows import load_slot
+from core.messages import LaneKey, RemoteId, Say, TurnId
+from core.sessions.ports import CardFacts, Outgoing
 
 
 def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoing | None:
@@ -37,6 +39,22 @@ def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoi
         card=bool(card),
         last_part=bool(last_part),
     )
+
+
+def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
+    """The newest status message that arrived, with the goal it speaks of."""
+    session = conn.execute("SELECT session FROM lane WHERE key = ?", (lane,)).fetchone()
+    found = conn.execute(
+        "SELECT remote_id, body FROM outbox WHERE lane = ? AND card = 1 AND state = 'sent' "
+        "ORDER BY id DESC LIMIT 1",
+        (lane,),
+    ).fetchone()
+    goal = load_slot(conn, session[0]).goal if session else None
+    if found is None or goal is None:
+        return None
+    what = codec.load_outbound(found[1])
+    line = what.text if isinstance(what, Say) else ""
+    return CardFacts(RemoteId(found[0]), line, goal, goal_spent(conn, goal.id))
 
 
 def sent(conn: sqlite3.Connection, id_: int, remote: RemoteId) -> None:

@@ -28,6 +28,7 @@ from core.sessions.ports import (
     Arrival,
     Begun,
     CapReached,
+    CardFacts,
     Ending,
     Estimate,
     OpenJudgement,
@@ -200,6 +201,14 @@ class SqliteStore:
         return await self._writer.submit(
             lambda conn: judging.enter_session(conn, lane, self._clock.now(), self._run)
         )
+
+    async def card(self, lane: LaneKey) -> CardFacts | None:
+        """See `Store.card`."""
+        return await self._read(lambda conn: outbox.card(conn, lane))
+
+    async def at_rest(self, lane: LaneKey) -> bool:
+        """See `Store.at_rest`."""
+        return await self._read(lambda conn: judging.at_rest(conn, lane))
 
     async def unfinished(self) -> Unfinished:
         """See `Store.unfinished`."""

@@ -63,6 +63,7 @@ class Transaction:
     cancel: list[tuple[LaneKey, TurnId]] = field(default_factory=list)
     judge: set[LaneKey] = field(default_factory=set)
     deliver: set[LaneKey] = field(default_factory=set)
+    cards: set[LaneKey] = field(default_factory=set)
     timers: bool = False
     posts: int = 0
     said: list[str] = field(default_factory=list)
@@ -79,6 +80,8 @@ class Transaction:
     def apply(self, before: Lane, after: Lane, effects: tuple[LaneEffect, ...]) -> Lane:
         """Store a change that the machine or a command made."""
         save_lane(self.conn, before, after)
+        if before.slot != after.slot:
+            self.cards.add(after.key)
         for effect in effects:
             self._do(after, effect)
         return after
@@ -90,6 +93,7 @@ class Transaction:
             tuple(self.cancel),
             frozenset(self.judge),
             frozenset(self.deliver),
+            frozenset(self.cards),
             self.timers,
         )
 

@@ -26,6 +26,7 @@ from core.messages import (
     TurnId,
 )
 from core.ports import Usage
+from core.sessions.facts import Spent
 from core.sessions.lane import Busy, Outcome, Rest, Turn
 
 
@@ -72,6 +73,8 @@ class Signals:
     cancel: tuple[tuple[LaneKey, TurnId], ...] = ()
     judge: frozenset[LaneKey] = frozenset()
     deliver: frozenset[LaneKey] = frozenset()
+    cards: frozenset[LaneKey] = frozenset()
+    """Lanes whose goal changed, so that its status message is to be brought up to date."""
     timers: bool = False
     """A timer was set or taken away."""
 
@@ -154,6 +157,16 @@ class OpenJudgement:
     id: TurnId
     answer: str
     receipts: tuple[ReceiptOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """A goal's status message: where it was sent as, its first line, and how the goal stands."""
+
+    remote: RemoteId
+    first_line: str
+    goal: Goal
+    spent: Spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +322,14 @@ class Store(Protocol):
 
     async def enter_session(self, lane: LaneKey) -> Signals:
         """The lane works again after a restart; an active goal says so and goes on."""
+        ...
+
+    async def card(self, lane: LaneKey) -> CardFacts | None:
+        """What the goal's status message of a lane's current session shows; None without one."""
+        ...
+
+    async def at_rest(self, lane: LaneKey) -> bool:
+        """Whether nothing of the lane runs, waits, goes on by itself or is to be sent."""
         ...
 
     async def unfinished(self) -> Unfinished:

@@ -106,6 +106,8 @@ CREATE TABLE outbox (
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (lane, id) WHERE state IN ('ready', 'sending');
 
+CREATE INDEX outbox_cards ON outbox (lane, id) WHERE card = 1;
+
 CREATE TABLE timer (
   lane       TEXT PRIMARY KEY,
   due        REAL NOT NULL,

@@ -1,0 +1,84 @@
+"""The goal's status message: edited in place while the goal lives, latest wins, best effort."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from core.errors import PursuitError
+from core.goals.contract import show_duration
+from core.goals.goal import GoalStatus
+from core.goals.texts import brief
+from core.messages import Address, Button, LaneKey, Say
+from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
+from core.sessions.ports import CardFacts, Store
+from gateway.platforms import Platforms
+
+log = structlog.get_logger(__name__)
+
+PACE_S = 2.0
+
+BUTTONS: dict[GoalStatus, tuple[Button, ...]] = {
+    GoalStatus.ACTIVE: CARD_ACTIVE,
+    GoalStatus.PAUSED: CARD_PAUSED,
+    GoalStatus.BLOCKED: CARD_PAUSED,
+}
+
+
+class Cards:
+    """Keeps status messages up to date; `run` is its life."""
+
+    def __init__(self, store: Store, platforms: Platforms) -> None:
+        self._store = store
+        self._platforms = platforms
+        self._busy: dict[LaneKey, bool] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def enlist(self, lane: LaneKey) -> None:
+        """The lane's goal has changed."""
+        if lane in self._busy:
+            self._busy[lane] = True
+        elif self._tasks is not None and self._platforms.get(Address.of(lane).platform):
+            self._busy[lane] = False
+            keeper = self._tasks.create_task(self._keep(lane), name=f"card {lane}")
+            keeper.add_done_callback(lambda _: self._done(lane))
+
+    async def run(self) -> None:
+        """Keep cards until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            await asyncio.Event().wait()
+
+    def _done(self, lane: LaneKey) -> None:
+        if self._busy.pop(lane):
+            self.enlist(lane)
+
+    async def _keep(self, lane: LaneKey) -> None:
+        await asyncio.sleep(PACE_S)  # changes come in pairs: a turn's end, then its verdict
+        self._busy[lane] = False
+        facts = await self._store.card(lane)
+        address = Address.of(lane)
+        platform = self._platforms.get(address.platform)
+        if facts is None or platform is None:
+            return
+        what = Say(text_of(facts), buttons=BUTTONS.get(facts.goal.status, ()))
+        try:
+            await platform.edit(address, facts.remote, what)
+        except PursuitError as error:
+            log.debug("card_failed", lane=lane, error=str(error))
+
+
+def text_of(facts: CardFacts) -> str:
+    """The status message: the line it began as, then how the goal stands."""
+    goal, spent = facts.goal, facts.spent
+    used = f"{goal.turns}/{goal.budget.turns} turns"
+    cost = f" · ${spent.cost:.2f}" if spent.cost else ""
+    lines = [
+        facts.first_line,
+        f"{goal.status.value} · {used} · {spent.tokens:,} tokens{cost} · "
+        f"{show_duration(goal.seconds)}",
+    ]
+    if goal.reason:
+        lines.append(f"Last verdict: {brief(goal.reason, 300)}")
+    return "\n".join(lines)

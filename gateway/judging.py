@@ -1,0 +1,145 @@
+"""Asks the goal judge whenever a lane comes to rest with an open judgement.
+
+It never delays a turn: the answer is out before it starts, and a verdict that comes too late is
+dropped by the store, which asks for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+import structlog
+
+from core.errors import TransientError
+from core.goals.events import Unavailable
+from core.goals.judge import (
+    JudgeInput,
+    JudgeOutcome,
+    JudgeProfile,
+    WorkspaceFile,
+    judge,
+)
+from core.messages import LaneKey
+from core.ports import Clock, Model, Usage
+from core.sessions.ports import OpenJudgement, Signals, Store, UsageOf
+
+log = structlog.get_logger(__name__)
+
+PURPOSE = "goal_judge"
+RETRY_S = 5.0
+
+
+class Evidence(Protocol):
+    """The state of a lane's workspace, as the host sees it."""
+
+    async def files(self, lane: LaneKey) -> Sequence[WorkspaceFile]:
+        """The files of the lane's workspace, newest first, capped."""
+        ...
+
+
+class Follows(Protocol):
+    """Who acts on what a verdict brings about."""
+
+    def follow(self, signals: Signals) -> None:
+        """See `Lanes.follow`."""
+        ...
+
+
+class Court:
+    """Runs judgements, one at a time for a lane; `run` is its life."""
+
+    def __init__(
+        self,
+        store: Store,
+        evidence: Evidence,
+        clock: Clock,
+        model: Model,
+        *,
+        profile: JudgeProfile,
+        timeout_s: float,
+    ) -> None:
+        self._store = store
+        self._evidence = evidence
+        self._clock = clock
+        self._model = model
+        self._profile = profile
+        self._timeout_s = timeout_s
+        self._sitting: dict[LaneKey, bool] = {}
+        self._lanes: Follows | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a judgement is being asked."""
+        return bool(self._sitting)
+
+    def attach(self, lanes: Follows) -> None:
+        """Name who follows the verdicts; once, before `run`."""
+        self._lanes = lanes
+
+    def enlist(self, lane: LaneKey) -> None:
+        """The lane has an open judgement."""
+        if lane in self._sitting:
+            self._sitting[lane] = True
+        elif self._tasks is not None:
+            self._sitting[lane] = False
+            sitting = self._tasks.create_task(self._sit(lane), name=f"judge {lane}")
+            sitting.add_done_callback(lambda _: self._done(lane))
+
+    async def run(self) -> None:
+        """Judge until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            await asyncio.Event().wait()
+
+    def _done(self, lane: LaneKey) -> None:
+        if self._sitting.pop(lane):
+            self.enlist(lane)
+
+    async def _sit(self, lane: LaneKey) -> None:
+        asked = await self._store.open_judgement(lane)
+        if asked is None or self._lanes is None:
+            return
+        outcome = await self._ask(lane, asked)
+        log.info(
+            "judged", lane=lane, goal=asked.goal.id, word=repr(outcome.word), sample=outcome.sample
+        )
+        spent = UsageOf(
+            session=asked.session,
+            goal=asked.goal.id,
+            purpose=PURPOSE,
+            model=self._model.name,
+            usage=outcome.usage,
+        )
+        while True:
+            try:
+                signals = await self._store.judged(
+                    lane, asked, outcome.word, spent, now=self._clock.now()
+                )
+            except TransientError as error:
+                log.error("verdict_not_saved", lane=lane, error=str(error))
+                await asyncio.sleep(RETRY_S)
+            else:
+                self._lanes.follow(signals)
+                return
+
+    async def _ask(self, lane: LaneKey, asked: OpenJudgement) -> JudgeOutcome:
+        goal = asked.goal
+        try:
+            files = await self._evidence.files(lane)
+            subject = JudgeInput(
+                goal=goal.text,
+                answer=asked.answer,
+                contract=dict(goal.contract),
+                criteria=goal.criteria,
+                receipts=asked.receipts,
+                workspace=files,
+            )
+            return await judge(
+                self._model, subject, profile=self._profile, timeout_s=self._timeout_s
+            )
+        except Exception as error:  # a judgement ends with its turn's border: fail open
+            log.exception("judge_crashed", lane=lane)
+            return JudgeOutcome(Unavailable(f"the judge failed: {error}"), Usage())

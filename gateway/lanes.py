@@ -1,0 +1,211 @@
+"""The async shell round `core.sessions`: drains lanes, and acts on what commits ask for.
+
+It decides nothing: the machine does, inside the store's transactions. It saves first and acts
+second, and whatever it forgets at a crash the store tells it again at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from core.errors import Fenced, TransientError
+from core.messages import LaneKey, TurnId
+from core.ports import Clock
+from core.sessions.lane import Outcome, Rest
+from core.sessions.ports import Begun, Dispatcher, Ending, Signals, Store, TurnRef
+
+log = structlog.get_logger(__name__)
+
+BACKLOG_WAIT_S = 10.0
+RETRY_S = 5.0
+
+
+class TurnWorker(Protocol):
+    """Works a begun turn to its ending."""
+
+    async def work(self, ref: TurnRef, begun: Begun) -> Ending:
+        """Run the turn. A provider's or a tool's fault is an ending, not a raise."""
+        ...
+
+    async def clean_up(self, ref: TurnRef) -> None:
+        """End what a cancelled turn left behind; returns when its processes are gone."""
+        ...
+
+
+class PerLane(Protocol):
+    """Something that is done for one lane at a time."""
+
+    def enlist(self, lane: LaneKey) -> None:
+        """The lane may have something to do; idempotent and cheap."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Followers:
+    """Who acts on which signal."""
+
+    judge: PerLane
+    delivery: PerLane
+    card: PerLane
+    stir: Callable[[], None]
+    """Told of every change."""
+
+
+class Lanes:
+    """Turns of all lanes; `run` is its life. `collect` merges waiting messages."""
+
+    def __init__(
+        self, store: Store, dispatcher: Dispatcher, clock: Clock, *, collect: bool = False
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._collect = collect
+        self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
+        self._timers_changed = asyncio.Event()
+        self._closing = False
+        self._worker: TurnWorker | None = None
+        self._followers: Followers | None = None
+
+    def attach(self, worker: TurnWorker, followers: Followers) -> None:
+        """Name the parts that need the lanes themselves; once, before `run`."""
+        self._worker, self._followers = worker, followers
+
+    def follow(self, signals: Signals) -> None:
+        """Act on what a commit asks for."""
+        followers = self._followers
+        assert followers is not None  # noqa: S101 - `attach` comes first
+        for lane, turn in signals.cancel:
+            self._dispatcher.signal(lane, turn)
+        for lane in signals.wake:
+            self._dispatcher.enlist(lane)
+        for lane in signals.deliver:
+            followers.delivery.enlist(lane)
+        for lane in signals.judge:
+            followers.judge.enlist(lane)
+        for lane in signals.cards:
+            followers.card.enlist(lane)
+        if signals.timers:
+            self._timers_changed.set()
+        followers.stir()
+
+    async def run(self) -> None:
+        """Drain lanes and keep the timers until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._dispatcher.run(self._drain, self._cancel), name="dispatcher")
+            tasks.create_task(self._keep_timers(), name="timers")
+
+    async def start(self, heard: Callable[[LaneKey], asyncio.Event | None]) -> None:
+        """Take up what an earlier run left: at once what is to be sent, and turns once the
+        platform's first backlog is in, at most 10 s later."""
+        found = await self._store.unfinished()
+        self.follow(Signals(deliver=found.outbox))
+        async with asyncio.TaskGroup() as waits:
+            for lane in found.lanes | found.goals:
+                again = lane in found.goals
+                waits.create_task(self._revive(lane, heard(lane), again=again), name="revive")
+
+    async def _revive(self, lane: LaneKey, heard: asyncio.Event | None, *, again: bool) -> None:
+        if heard is not None:
+            try:
+                async with asyncio.timeout(BACKLOG_WAIT_S):
+                    await heard.wait()
+            except TimeoutError:
+                log.warning("backlog_late", lane=lane)
+        if again:
+            self.follow(await self._store.enter_session(lane))
+        self._dispatcher.enlist(lane)
+
+    async def finish(self, within_s: float) -> None:
+        """Begin nothing more and let running turns end, for at most that long."""
+        self._closing = True
+        tasks = [task for _, task in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=within_s)
+
+    @property
+    def busy(self) -> Collection[LaneKey]:
+        """The lanes that run a turn right now."""
+        return self._running.keys()
+
+    def _cancel(self, lane: LaneKey, turn: TurnId) -> None:
+        running = self._running.get(lane)
+        if running is not None and running[0] == turn:
+            running[1].cancel()
+
+    async def _drain(self, lane: LaneKey) -> None:
+        """Work a lane's turns, one after the other, until it has none."""
+        if self._closing:
+            return
+        now, collect = self._clock.now(), self._collect
+        try:
+            next_, signals = await self._store.begin(lane, now=now, collect=collect)
+        except TransientError as error:
+            log.error("begin_failed", lane=lane, error=str(error))
+            self._wake_at(lane, now + RETRY_S)
+            return
+        self.follow(signals)
+        while isinstance(next_, Begun):
+            ref = TurnRef(lane, next_.turn.id, next_.turn.attempt)
+            ending = await self._turn(ref, next_)
+            try:
+                next_, signals = await self._end(ref, ending)
+            except Fenced:
+                log.warning("turn_fenced", lane=lane, turn=ref.turn)
+                return
+            self.follow(signals)
+        if next_.until is not None:
+            self._wake_at(lane, next_.until)
+
+    async def _end(self, ref: TurnRef, ending: Ending) -> tuple[Begun | Rest, Signals]:
+        """Leave the turn; its work is done and must not be lost to a full disk."""
+        while True:
+            try:
+                return await self._store.end_turn(
+                    ref, ending, now=self._clock.now(), collect=self._collect
+                )
+            except TransientError as error:
+                log.error("end_turn_failed", lane=ref.lane, turn=ref.turn, error=str(error))
+                await asyncio.sleep(RETRY_S)
+
+    def _wake_at(self, lane: LaneKey, until: float) -> None:
+        delay = max(0.0, until - self._clock.now())
+        asyncio.get_running_loop().call_later(delay, self._dispatcher.enlist, lane)
+
+    async def _turn(self, ref: TurnRef, begun: Begun) -> Ending:
+        """Run a turn in a task of its own, so that /stop can end it and nothing else."""
+        worker = self._worker
+        assert worker is not None  # noqa: S101 - `attach` comes first
+        started = self._clock.monotonic()
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(worker.work(ref, begun), name=f"turn {ref.turn}")
+            self._running[ref.lane] = (ref.turn, task)
+            try:
+                await asyncio.wait({task})
+            finally:
+                del self._running[ref.lane]
+        seconds = self._clock.monotonic() - started
+        if task.cancelled():
+            await worker.clean_up(ref)
+            return Ending(outcome=Outcome.STOPPED, seconds=seconds)
+        return task.result()
+
+    async def _keep_timers(self) -> None:
+        await self._dispatcher.lead()
+        while True:
+            self._timers_changed.clear()
+            timer = await self._store.next_timer()
+            delay = None if timer is None else max(0.0, timer.due - self._clock.now())
+            try:
+                async with asyncio.timeout(delay):
+                    await self._timers_changed.wait()
+                continue
+            except TimeoutError:
+                pass
+            if timer is not None:
+                self.follow(await self._store.fire(timer))

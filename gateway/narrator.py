@@ -1,0 +1,202 @@
+"""What people see while a turn runs: typing, a mark on their message, one progress message.
+
+Everything here is best effort and latest wins: it may be late, dropped or lost at a restart,
+and never holds a turn or an answer up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from core.agent.events import ToolEnded, ToolStarted, TurnEvent
+from core.agent.transcript import ToolResult
+from core.errors import PursuitError
+from core.messages import Address, LaneKey, RemoteId, Say, TurnId
+from core.ports import Mark, Platform
+from core.tools.definitions import ICONS, OTHER_ICON
+from gateway.platforms import Platforms
+
+log = structlog.get_logger(__name__)
+
+PATIENCE_S = 0.5
+"""A turn that is over sooner shows nothing but its answer."""
+PACE_S = 1.5
+TYPING_S = 4.0
+LINES = 8
+BELOW = "↓ answered below"
+
+
+@dataclass(slots=True)
+class Shown:
+    """A turn's progress message. `moved_on` is set when anything came after it in the chat."""
+
+    remote: RemoteId | None = None
+    moved_on: bool = False
+    doubtful: bool = False
+
+
+@dataclass(slots=True)
+class Narration:
+    """One turn's story so far; `emit` takes the turn's events."""
+
+    address: Address
+    turn: TurnId
+    sources: tuple[RemoteId, ...]
+    thoughts: bool
+    shown: Shown = field(default_factory=Shown)
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
+    current: str = ""
+    dropped: int = 0
+    shown_any: bool = False
+    """Whether the turn lasted long enough to be told of at all."""
+
+    def emit(self, event: TurnEvent) -> None:
+        """Take note of an event."""
+        match event:
+            case ToolStarted(call, summary):
+                self.current = f"{ICONS.get(call.name, OTHER_ICON)} {summary} …"
+            case ToolEnded(result):
+                self.current = ""
+                self._add(result)
+            case _:
+                pass
+
+    def say(self, line: str) -> None:
+        """A line that a running tool gives out."""
+        self.current = line
+
+    def _add(self, result: ToolResult) -> None:
+        if result.call.name == "think" and not self.thoughts:
+            return
+        if len(self.lines) == LINES:
+            self.dropped += 1
+        self.lines.append(tool_line(result))
+
+    def text(self) -> str:
+        """The progress message, "" while there is nothing to tell."""
+        earlier = [f"… {self.dropped} more"] if self.dropped else []
+        return "\n".join([*earlier, *self.lines, *([self.current] if self.current else [])])
+
+
+def tool_line(result: ToolResult) -> str:
+    """A finished call for people: `💻 pytest -q (exit 1, 2.3s)`."""
+    receipt = result.receipt
+    icon = ICONS.get(result.call.name, OTHER_ICON)
+    notes = [f"{receipt.seconds:.1f}s"]
+    if receipt.exit_code:
+        notes.insert(0, f"exit {receipt.exit_code}")
+    elif not receipt.ok:
+        notes.insert(0, "failed")
+    return f"{icon} {receipt.summary} ({', '.join(notes)})"
+
+
+class Narrator:
+    """Tells the stories of all running turns; `run` is its life."""
+
+    def __init__(self, platforms: Platforms, *, thoughts: bool = False) -> None:
+        self._platforms = platforms
+        self._thoughts = thoughts
+        self._telling: dict[LaneKey, Narration] = {}
+        self._left: dict[TurnId, Shown] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Hold the background calls until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            await asyncio.Event().wait()
+
+    @asynccontextmanager
+    async def telling(
+        self, lane: LaneKey, turn: TurnId, sources: tuple[RemoteId, ...]
+    ) -> AsyncIterator[Narration]:
+        """Tell a turn while the block runs."""
+        address = Address.of(lane)
+        narration = Narration(address, turn, sources, self._thoughts)
+        platform = self._platforms.get(address.platform)
+        self._telling[lane] = narration
+        teller = None
+        if platform is not None and self._tasks is not None:
+            story = self._tell(platform, narration)
+            teller = self._tasks.create_task(story, name=f"narrate {turn}")
+        mark = Mark.FAILED
+        try:
+            yield narration
+            mark = Mark.DONE
+        finally:
+            del self._telling[lane]
+            if teller is not None and not teller.done():
+                teller.cancel()
+            if narration.shown.remote is not None:
+                self._left[turn] = narration.shown
+            if platform is not None and teller is not None and narration.shown_any:
+                self._later(self._mark(platform, narration, mark))
+
+    def moved_on(self, lane: LaneKey) -> None:
+        """Something was posted in the chat: its progress message is no longer the last."""
+        narration = self._telling.get(lane)
+        if narration is not None:
+            narration.shown.moved_on = True
+
+    def take(self, turn: TurnId) -> Shown | None:
+        """The progress message that a turn left behind, for its answer to replace; once."""
+        return self._left.pop(turn, None)
+
+    def put_back(self, turn: TurnId, shown: Shown) -> None:
+        """The answer could not take its place yet."""
+        self._left[turn] = shown
+
+    def point_below(self, address: Address, remote: RemoteId) -> None:
+        """Say on a progress message that the answer stands further down."""
+        platform = self._platforms.get(address.platform)
+        if platform is not None:
+            self._later(platform.edit(address, remote, Say(BELOW)))
+
+    def _later(self, call: Coroutine[object, object, None]) -> None:
+        if self._tasks is None:
+            call.close()
+            return
+        self._tasks.create_task(_quietly(call), name="narrate")
+
+    async def _tell(self, platform: Platform, narration: Narration) -> None:
+        await asyncio.sleep(PATIENCE_S)
+        told, typed = "", float("-inf")
+        loop = asyncio.get_running_loop()
+        narration.shown_any = True
+        while True:
+            if loop.time() - typed >= TYPING_S:
+                typed = loop.time()
+                await self._mark(platform, narration, Mark.WORKING)
+            text = narration.text()
+            if text and text != told:
+                told = text
+                await self._show(platform, narration, text)
+            await asyncio.sleep(PACE_S)
+
+    async def _mark(self, platform: Platform, narration: Narration, mark: Mark) -> None:
+        for remote in narration.sources or (RemoteId(""),):
+            await _quietly(platform.acknowledge(narration.address, remote, mark))
+
+    async def _show(self, platform: Platform, narration: Narration, text: str) -> None:
+        shown = narration.shown
+        try:
+            shown.doubtful = True  # until the platform has confirmed this very text
+            shown.remote = await platform.show_progress(
+                narration.address, narration.turn, shown.remote, text
+            )
+            shown.doubtful = False
+        except PursuitError as error:
+            log.debug("progress_failed", error=str(error))
+
+
+async def _quietly(call: Coroutine[object, object, None]) -> None:
+    try:
+        await call
+    except PursuitError as error:
+        log.debug("narration_failed", error=str(error))

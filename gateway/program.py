@@ -1,0 +1,149 @@
+"""The program's life: start in order, run until told to stop, end within bounds.
+
+It knows ports only; `gateway.compose` builds the parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import structlog
+
+from core.errors import PursuitError, UserError
+from core.messages import Address, LaneKey
+from core.ports import Platform
+from core.sessions.ports import Store
+from gateway.card import Cards
+from gateway.delivery import Delivery
+from gateway.judging import Court
+from gateway.lanes import Lanes
+from gateway.narrator import Narrator
+from gateway.platforms import Platforms, supervise
+from gateway.router import Router
+
+log = structlog.get_logger(__name__)
+
+FINISH_S = 25.0
+FLUSH_S = 3.0
+NO_PLATFORM = (
+    "Nothing to run: no platform is enabled. Set platforms.telegram.enabled: true with a token "
+    "in config.yaml, or talk here with: pursuit chat"
+)
+
+Close: TypeAlias = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of a running program. `console` ends the program when the person leaves;
+    `finish_s` is how long running turns get at the end; `closers` run last, in order."""
+
+    store: Store
+    platforms: Platforms
+    router: Router
+    lanes: Lanes
+    delivery: Delivery
+    narrator: Narrator
+    cards: Cards
+    court: Court
+    console: Platform | None = None
+    finish_s: float = FINISH_S
+    closers: tuple[Close, ...] = field(default=())
+
+
+class Program:
+    """Runs the parts once."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._stop = asyncio.Event()
+        self._failed: list[PursuitError] = []
+
+    async def run(self) -> None:
+        """Run until a signal, or until the console's person has left.
+
+        Raises a platform's error when every one of them is down for good.
+        """
+        try:
+            if not list(self._parts.platforms):
+                raise UserError(NO_PLATFORM)
+            self._listen_to_signals()
+            async with asyncio.TaskGroup() as core:
+                running = self._start_core(core)
+                await self._receive()
+                await self._finish()
+                for task in running:
+                    task.cancel()
+        finally:
+            for close in self._parts.closers:
+                await close()
+        if self._failed and not self._stop.is_set():
+            raise self._failed[0]
+
+    def _start_core(self, core: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """Start all that works on what was accepted; eternal, so each is cancelled at the end."""
+        parts = self._parts
+        lives: tuple[tuple[Coroutine[object, object, None], str], ...] = (
+            (parts.narrator.run(), "narrator"),
+            (parts.delivery.run(), "delivery"),
+            (parts.cards.run(), "cards"),
+            (parts.court.run(), "judge"),
+            (parts.lanes.run(), "lanes"),
+            (parts.lanes.start(self._backlog_of), "take-up"),
+        )
+        return [core.create_task(life, name=name) for life, name in lives]
+
+    def _backlog_of(self, lane: LaneKey) -> asyncio.Event | None:
+        """What a lane waits for before it works again; None where its platform is not here."""
+        name = Address.of(lane).platform
+        return None if self._parts.platforms.get(name) is None else self._parts.router.backlog(name)
+
+    async def _receive(self) -> None:
+        """Receive on every platform until told to stop or until none is left."""
+        async with asyncio.TaskGroup() as receivers:
+            tasks = [
+                receivers.create_task(self._keep(platform), name=f"platform {platform.name}")
+                for platform in self._parts.platforms
+            ]
+            stop = receivers.create_task(self._stop.wait(), name="stop")
+            everyone = receivers.create_task(_all(tasks), name="platforms")
+            await asyncio.wait({stop, everyone}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (*tasks, stop, everyone):
+                task.cancel()
+
+    async def _keep(self, platform: Platform) -> None:
+        try:
+            await supervise(platform, self._parts.router)
+        except PursuitError as error:
+            self._failed.append(error)
+        if platform is self._parts.console:
+            self._stop.set()
+
+    async def _finish(self) -> None:
+        """Let running turns end and answers go out, within bounds; the rest goes on at the
+        next start."""
+        await self._parts.lanes.finish(self._parts.finish_s)
+        try:
+            async with asyncio.timeout(FLUSH_S):
+                await self._parts.delivery.flushed()
+        except TimeoutError:
+            log.warning("unsent_at_exit")
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._told_to_stop)
+
+    def _told_to_stop(self) -> None:
+        if self._stop.is_set():
+            os._exit(0)  # told twice: now; the store survives that
+        self._stop.set()
+
+
+async def _all(tasks: list[asyncio.Task[None]]) -> None:
+    await asyncio.wait(tasks)

@@ -1,0 +1,152 @@
+"""From what adapters decoded to the inbox: who may, into which lane, as message or command.
+
+This is the `Intake` that every adapter is given. It keeps nothing: what it accepts is in the
+store when `accept` returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
+
+from core import commands
+from core.commands import Invocation
+from core.messages import (
+    Ack,
+    Address,
+    Inbound,
+    LaneKey,
+    Message,
+    Moved,
+    PlatformName,
+    Press,
+    Principal,
+    Refused,
+)
+from core.ports import Clock
+from core.sessions.inputs import payload_of
+from core.sessions.lane import Busy
+from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals, Store
+from gateway.access import Access
+
+log = structlog.get_logger(__name__)
+
+MAX_MESSAGE = 100_000
+"""The longest message taken, in characters."""
+TOO_LONG = (
+    "⚠ This message has {length:,} characters; at most {limit:,} are taken. Send it as a file."
+)
+
+
+class Followed(Protocol):
+    """Who acts on signals after a commit."""
+
+    def follow(self, signals: Signals) -> None:
+        """Wake, cancel, judge and deliver as the signals say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRules:
+    """How messages become lanes: `per_user` gives each person of a group a lane."""
+
+    busy: Busy = Busy.QUEUE
+    per_user: bool = False
+
+
+class Router:
+    """The one way in."""
+
+    def __init__(
+        self, store: Store, access: Access, lanes: Followed, clock: Clock, rules: LaneRules
+    ) -> None:
+        self._store = store
+        self._access = access
+        self._lanes = lanes
+        self._clock = clock
+        self._rules = rules
+        self._caught_up: dict[PlatformName, asyncio.Event] = {}
+
+    async def accept(
+        self, batch: Sequence[Inbound], *, cursor: tuple[str, str] | None = None
+    ) -> tuple[Ack, ...]:
+        """See `Intake.accept`."""
+        sorted_out = [self._sort(inbound) for inbound in batch]
+        arrivals = [item for item in sorted_out if isinstance(item, Arrival | Relocation)]
+        acks: Iterable[Ack] = ()
+        if arrivals or cursor is not None:
+            now = self._clock.now()
+            taken, signals = await self._store.accept(arrivals, cursor=cursor, now=now)
+            self._lanes.follow(signals)
+            acks = taken
+        stored = iter(acks)
+        return tuple(item if isinstance(item, Refused) else next(stored) for item in sorted_out)
+
+    async def cursor(self, source: str) -> str | None:
+        """See `Intake.cursor`."""
+        return await self._store.cursor(source)
+
+    def caught_up(self, platform: PlatformName) -> None:
+        """See `Intake.caught_up`."""
+        self.backlog(platform).set()
+
+    def backlog(self, platform: PlatformName) -> asyncio.Event:
+        """Set once the platform's first backlog has been accepted."""
+        return self._caught_up.setdefault(platform, asyncio.Event())
+
+    def _sort(self, inbound: Inbound) -> Arrival | Relocation | Refused:
+        match inbound:
+            case Moved(dedupe=dedupe, old=old, new=new):
+                return Relocation(dedupe, old.key, new.key)
+            case Press():
+                return self._press(inbound)
+            case Message():
+                return self._message(inbound)
+
+    def _press(self, press: Press) -> Arrival | Refused:
+        principal = self._access.admit(press.sender, press.address)
+        line = commands.read(press.command)
+        if principal is None or line is None:
+            log.warning("press_refused", chat=press.address.chat, person=press.sender.id)
+            return Refused("")
+        lane = self._lane(press.address, press.sender.id, private=press.private)
+        return Arrival(lane, press.dedupe, principal, Commanded(line))
+
+    def _message(self, message: Message) -> Arrival | Refused:
+        if not message.addressed:
+            return Refused("")
+        principal = self._access.admit(message.sender, message.address)
+        if principal is None:
+            log.warning("message_refused", chat=message.address.chat, person=message.sender.id)
+            return Refused("")
+        if len(message.text) > MAX_MESSAGE:
+            return Refused(TOO_LONG.format(length=len(message.text), limit=MAX_MESSAGE))
+        lane = self._lane(message.address, message.sender.id, private=message.private)
+        return self._read(message, lane, principal)
+
+    def _read(self, message: Message, lane: LaneKey, principal: Principal) -> Arrival:
+        line = commands.read(message.text)
+        busy = self._rules.busy
+        text = message.text
+        if line is not None and line.name in {"queue", "steer"} and line.argument:
+            busy, text, line = Busy(line.name), line.argument, None
+        if line is not None:
+            return Arrival(lane, message.dedupe, principal, Commanded(_started(line)))
+        payload = payload_of(
+            message, text=text, shared=not (message.private or self._rules.per_user)
+        )
+        said = Said(payload, busy, message.may_continue)
+        return Arrival(lane, message.dedupe, principal, said)
+
+    def _lane(self, address: Address, person: str, *, private: bool) -> LaneKey:
+        per_user = self._rules.per_user and not private
+        return (replace(address, user=person) if per_user else address).key
+
+
+def _started(line: Invocation) -> Invocation:
+    """Telegram's own first command opens the help."""
+    return Invocation("help", "") if line.name == "start" else line

@@ -1,0 +1,280 @@
+"""Works one begun turn: gathers what it starts from, runs the agent's loop, and says how it
+ended. The border at which a turn's faults stop: nothing of one turn reaches another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from core.agent.loop import Agent, Answered, Failed, LoopOptions, OutOfBudget, Prefix, run_turn
+from core.agent.steps import Injected, Step, TurnInput
+from core.agent.transcript import Json, ToolCall, ToolResult, User
+from core.errors import Fenced, PursuitError
+from core.goals import prompts
+from core.messages import (
+    Address,
+    Attachment,
+    LaneKey,
+    Outbound,
+    PlatformName,
+    Principal,
+    RemoteId,
+    Role,
+    Say,
+)
+from core.ports import Clock, Model, ToolContext, ToolSpec
+from core.sessions.inputs import attachments_of
+from core.sessions.lane import Outcome, RowKind
+from core.sessions.ports import Begun, Ending, ReceiptOf, Store, TurnRef
+from core.tools.registry import Registry
+from gateway.drafting import Drafter
+from gateway.narrator import Narration, Narrator
+from gateway.turn_log import StoredLog
+
+log = structlog.get_logger(__name__)
+
+RECEIPTS_KEPT = 12
+ARGUMENTS_KEPT = 400
+RESULT_KEPT = 200
+REVOKED = "the person who set it may no longer use this bot here; an admitted one can resume it"
+CRASHED = "an internal error; the log has the details"
+
+
+class Workspaces(Protocol):
+    """Where each lane works."""
+
+    def folder(self, lane: LaneKey) -> Path:
+        """The lane's folder, made on demand."""
+        ...
+
+
+class Chats(Protocol):
+    """What a turn needs of the platforms."""
+
+    def parts(self, address: Address, text: str) -> tuple[Outbound, ...]:
+        """An answer cut for the address's platform."""
+        ...
+
+    async def download(self, address: Address, attachment: Attachment, to: Path) -> None:
+        """Fetch a file that a person sent."""
+        ...
+
+
+class Roles(Protocol):
+    """Who may do what right now."""
+
+    def role(self, platform: PlatformName, person: str, chat: str) -> Role | None:
+        """The person's role in a chat, None for nobody."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """The models at work and what they are told: `prefix` is that of new sessions."""
+
+    model: Model
+    compactor: Model
+    prefix: Prefix
+    options: LoopOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The parts round a turn."""
+
+    store: Store
+    clock: Clock
+    tools: Registry
+    workspaces: Workspaces
+    chats: Chats
+    roles: Roles
+    narrator: Narrator
+    drafter: Drafter
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTools:
+    """The registry with the turn's context: the loop's `ToolRunner`."""
+
+    tools: Registry
+    context: ToolContext
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """See `ToolRunner.run`."""
+        return await self.tools.run(call, self.context)
+
+
+class AgentWorker:
+    """The `TurnWorker` of this program."""
+
+    def __init__(self, crew: Crew, around: Surroundings) -> None:
+        self._crew = crew
+        self._around = around
+
+    async def work(self, ref: TurnRef, begun: Begun) -> Ending:
+        """See `TurnWorker.work`."""
+        started = self._around.clock.monotonic()
+        try:
+            ending = await self._work(ref, begun)
+        except Fenced:
+            ending = Ending(outcome=Outcome.STOPPED, seconds=0.0)
+        except PursuitError as error:
+            ending = Ending(outcome=Outcome.FAILED, seconds=0.0, reason=str(error))
+        except Exception:  # the turn's border: its lane and all others go on
+            log.exception("turn_crashed", lane=ref.lane, turn=ref.turn)
+            ending = Ending(outcome=Outcome.FAILED, seconds=0.0, reason=CRASHED)
+        return replace(ending, seconds=self._around.clock.monotonic() - started)
+
+    async def clean_up(self, ref: TurnRef) -> None:
+        """See `TurnWorker.clean_up`."""
+        await self._around.tools.close_turn(ref.turn)
+
+    async def _work(self, ref: TurnRef, begun: Begun) -> Ending:
+        around = self._around
+        address = Address.of(ref.lane)
+        principal = self._rights(address, begun)
+        if principal is None:
+            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=REVOKED)
+        if begun.turn.kind is RowKind.DRAFT:
+            return await around.drafter.draft(begun)
+        sources = tuple(
+            RemoteId(str(payload["remote"])) for payload in begun.payloads if payload.get("remote")
+        )
+        async with around.narrator.telling(ref.lane, ref.turn, sources) as narration:
+            return await self._answer(ref, begun, principal, narration)
+
+    def _rights(self, address: Address, begun: Begun) -> Principal | None:
+        """The turn's principal with the role they have by now; None when it was revoked."""
+        who = begun.turn.principal
+        role = self._around.roles.role(address.platform, who.id, address.chat)
+        if role is None:
+            return None
+        return who if role is Role.OWNER else replace(who, role=Role.MEMBER)
+
+    async def _answer(
+        self, ref: TurnRef, begun: Begun, principal: Principal, narration: Narration
+    ) -> Ending:
+        around, crew = self._around, self._crew
+        turn_log = StoredLog(around.store, ref, begun, crew.model, around.clock)
+        folder = around.workspaces.folder(ref.lane)
+        context = ToolContext(
+            narration.address, principal, ref.turn, folder, progress=narration.say
+        )
+        start = TurnInput(
+            turn=ref.turn,
+            history=await around.store.history(begun.turn.session),
+            inputs=begun.inputs,
+            steps=await self._with_files(begun, folder, narration.address, turn_log),
+            pinned=_pinned(begun),
+        )
+        outcome = await run_turn(
+            start,
+            agent=Agent(
+                prefix=await self._prefix(begun),
+                model=crew.model,
+                compactor=crew.compactor,
+                options=crew.options,
+            ),
+            tools=BoundTools(around.tools, context),
+            log=turn_log,
+            emit=narration.emit,
+            counted=begun.counted,
+        )
+        ending = self._ending(outcome, narration.address, begun)
+        return replace(ending, model=crew.model.name, reservation=turn_log.reservation)
+
+    def _ending(
+        self, outcome: Answered | Failed | OutOfBudget, address: Address, begun: Begun
+    ) -> Ending:
+        match outcome:
+            case Answered(text=text, results=results, counted=counted, usage=usage):
+                return Ending(
+                    outcome=Outcome.ANSWERED,
+                    seconds=0.0,
+                    answer=text,
+                    posts=self._posts(address, text, begun),
+                    receipts=tuple(_receipt(r) for r in results[-RECEIPTS_KEPT:]),
+                    counted=counted,
+                    usage=usage,
+                )
+            case Failed(error=reason, usage=usage) | OutOfBudget(sentence=reason, usage=usage):
+                return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason, usage=usage)
+
+    def _posts(self, address: Address, text: str, begun: Begun) -> tuple[Outbound, ...]:
+        """The answer's messages; in a group the first one replies to the person."""
+        first, *rest = self._around.chats.parts(address, text)
+        asked = begun.payloads[-1]
+        if isinstance(first, Say) and asked.get("name") and asked.get("remote"):
+            first = replace(first, reply_to=RemoteId(str(asked["remote"])))
+        return (first, *rest)
+
+    async def _prefix(self, begun: Begun) -> Prefix:
+        stored = begun.prefix
+        if not stored:
+            mine = _dump_prefix(self._crew.prefix)
+            stored = await self._around.store.keep_prefix(begun.turn.session, mine)
+            if stored == mine:
+                return self._crew.prefix
+        return _load_prefix(stored)
+
+    async def _with_files(
+        self, begun: Begun, folder: Path, address: Address, turn_log: StoredLog
+    ) -> tuple[Step, ...]:
+        """Fetch the files that people sent; the model is told of each that could not be."""
+        lost: list[User] = []
+        for seq, payload in zip(begun.turn.rows, begun.payloads, strict=True):
+            for file, path in attachments_of(payload, seq):
+                problem = await self._fetch(address, file, folder / path)
+                if problem:
+                    lost.append(User(f"[the file {path} could not be fetched: {problem}]"))
+        if not lost:
+            return begun.steps
+        first = next((step for step in begun.steps if step.n == 0), Step(n=0))
+        if first.reply is None:
+            await turn_log.record(*(Injected(0, message) for message in lost))
+            first = replace(first, injected=(*first.injected, *lost))
+        return (first, *(step for step in begun.steps if step.n != 0))
+
+    async def _fetch(self, address: Address, file: Attachment, to: Path) -> str:
+        """Fetch one file; what went wrong, "" for nothing."""
+        if await asyncio.to_thread(to.exists):
+            return ""
+        try:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            await self._around.chats.download(address, file, to)
+        except (PursuitError, OSError) as error:
+            log.warning("file_not_fetched", file=file.name, error=str(error))
+            return str(error)
+        return ""
+
+
+def _receipt(result: ToolResult) -> ReceiptOf:
+    return ReceiptOf(
+        tool=result.call.name,
+        arguments=result.call.arguments[:ARGUMENTS_KEPT],
+        receipt=result.receipt,
+        result=result.text[-RESULT_KEPT:],
+    )
+
+
+def _pinned(begun: Begun) -> str:
+    goal = begun.goal
+    if goal is None:
+        return ""
+    return prompts.pinned(goal.text, goal.criteria, dict(goal.contract))
+
+
+def _dump_prefix(prefix: Prefix) -> str:
+    tools: list[Mapping[str, Json]] = [asdict(tool) for tool in prefix.tools]
+    return json.dumps({"system": prefix.system, "tools": tools}, ensure_ascii=False)
+
+
+def _load_prefix(stored: str) -> Prefix:
+    loaded = json.loads(stored)
+    return Prefix(loaded["system"], tuple(ToolSpec(**tool) for tool in loaded["tools"]))
