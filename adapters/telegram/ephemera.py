@@ -16,7 +16,6 @@ from telegram.error import (
     BadRequest,
     Forbidden,
     InvalidToken,
-    RetryAfter,
     TelegramError,
 )
 
@@ -144,8 +143,8 @@ class Ephemera:
         try:
             async with self._link.bot() as bot:
                 await call(bot)
-        except RetryAfter as err:
-            self._pacing.cool(chat, errors.retry_after(err), extras_only=True)
+        except errors.Flooded as err:
+            self._pacing.cool(chat, err.retry_after, extras_only=True)
             return err
         except TelegramError as err:
             log.debug("best-effort call failed: %s", type(err).__name__)

@@ -13,7 +13,6 @@ from telegram.error import (
     Conflict,
     Forbidden,
     InvalidToken,
-    RetryAfter,
     TelegramError,
 )
 
@@ -51,14 +50,14 @@ def redact(text: str, secret: str) -> str:
     return text.replace(secret, "…") if secret else text
 
 
-def retry_after(error: RetryAfter) -> float:
-    """The seconds Telegram told us to wait.
+class Flooded(TelegramError):
+    """429: Telegram wants a pause of `retry_after` seconds."""
 
-    The public attribute warns of a coming change of its type; pickling, documented too, gives
-    whole seconds without.
-    """
-    _, (seconds,) = error.__reduce__()
-    return float(seconds)
+    __slots__ = ("retry_after",)
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__(f"flood control, retry in {retry_after:.0f} s")
+        self.retry_after = retry_after
 
 
 def bytes_written(error: TelegramError) -> bool:
@@ -98,8 +97,8 @@ def translate(error: TelegramError, secret: str) -> PursuitError:
     """What the error means for the caller; raise it `from None`, as causes may hold the URL."""
     text = f"Telegram: {redact(error.message, secret)}"
     match error:
-        case RetryAfter():
-            return TransientError(text, retry_after=retry_after(error))
+        case Flooded():
+            return TransientError(text, retry_after=error.retry_after)
         case InvalidToken():
             return UserError(REFUSED_AT_DOOR)
         case BadRequest() | Forbidden() | ChatMigrated():

@@ -21,7 +21,7 @@ from telegram import Bot
 from telegram.error import TelegramError
 from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
-from adapters.telegram.errors import redact
+from adapters.telegram.errors import Flooded, redact
 from adapters.telegram.options import TelegramOptions
 from core.agent.transcript import Json
 
@@ -41,7 +41,7 @@ POOL_S = 30.0
 KEEPALIVE_S = 30.0
 POLL_GRACE_S = 5.0
 
-R = TypeVar("R", bound=HTTPXRequest)
+R = TypeVar("R", bound="Calls")
 
 log = logging.getLogger(__name__)
 
@@ -61,16 +61,13 @@ class TokenFilter(logging.Filter):
         return True
 
 
-class RawUpdates(HTTPXRequest):
-    """The getUpdates connection; keeps each batch raw.
+class Calls(HTTPXRequest):
+    """A connection pool that knows Telegram's cool-downs.
 
-    PTB turns a batch into objects as a whole, so that one malformed update takes all with it.
-    Here the batch is put aside before PTB sees it, and its members are parsed one by one.
+    PTB's own error for them warns of a coming change whenever it is made.
     """
 
-    __slots__ = ("batch",)
-
-    batch: Sequence[Json]
+    __slots__ = ()
 
     async def do_request(  # noqa: PLR0913, PLR0917 - the signature is the base class's
         self,
@@ -82,8 +79,7 @@ class RawUpdates(HTTPXRequest):
         connect_timeout: object = BaseRequest.DEFAULT_NONE,
         pool_timeout: object = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        """Send it, and keep the result of a good answer for `Link.updates`."""
-        self.batch = ()
+        """Send it; raises `Flooded` for a 429 that names its time."""
         code, payload = await super().do_request(
             url,
             method,
@@ -93,6 +89,29 @@ class RawUpdates(HTTPXRequest):
             connect_timeout=connect_timeout,  # type: ignore[arg-type]
             pool_timeout=pool_timeout,  # type: ignore[arg-type]
         )
+        if code == 429 and (seconds := _told_to_wait(payload)):
+            raise Flooded(seconds)
+        return self.keep(code, payload)
+
+    def keep(self, code: int, payload: bytes) -> tuple[int, bytes]:
+        """What PTB gets to see of an answer."""
+        return code, payload
+
+
+class Updates(Calls):
+    """The getUpdates connection; keeps each batch raw.
+
+    PTB turns a batch into objects as a whole, so that one malformed update takes all with it.
+    Here the batch is put aside before PTB sees it, and its members are parsed one by one.
+    """
+
+    __slots__ = ("batch",)
+
+    batch: Sequence[Json]
+
+    def keep(self, code: int, payload: bytes) -> tuple[int, bytes]:
+        """Put the batch of a good answer aside for `Link.updates`."""
+        self.batch = ()
         if code != 200:
             return code, payload
         try:
@@ -105,13 +124,20 @@ class RawUpdates(HTTPXRequest):
         return code, EMPTY_BATCH
 
 
+def _told_to_wait(payload: bytes) -> float:
+    try:
+        return float(json.loads(payload)["parameters"]["retry_after"])
+    except (ValueError, KeyError, TypeError):
+        return 0.0
+
+
 @dataclass(slots=True)
 class Wire:
     """A Bot with its two connection pools; `users` counts the calls in flight."""
 
     bot: Bot
-    updates: RawUpdates
-    calls: HTTPXRequest
+    updates: Updates
+    calls: Calls
     token_filter: TokenFilter
     users: int = 0
     retired: bool = False
@@ -201,8 +227,8 @@ class Link:
         token_filter = TokenFilter(self._options.secret)
         for name in CHATTY_LOGGERS:
             logging.getLogger(name).addFilter(token_filter)
-        updates = self._request(RawUpdates, UPDATES_POOL)
-        calls = self._request(HTTPXRequest, CALLS_POOL)
+        updates = self._request(Updates, UPDATES_POOL)
+        calls = self._request(Calls, CALLS_POOL)
         bot = Bot(
             self._options.token,
             base_url=self._options.base_url,

@@ -22,7 +22,7 @@ from telegram import (
     ReplyParameters,
 )
 from telegram import Message as TelegramMessage
-from telegram.error import BadRequest, ChatMigrated, RetryAfter, TelegramError
+from telegram.error import BadRequest, ChatMigrated, TelegramError
 
 from adapters.telegram import errors
 from adapters.telegram.encode import (
@@ -197,8 +197,8 @@ class Outgoing:
                     await self._on_moved(asked, err.new_chat_id)
                     return await work(bot, err.new_chat_id)
         except TelegramError as err:
-            if isinstance(err, RetryAfter):
-                self._pacing.cool(self.current(asked), errors.retry_after(err))
+            if isinstance(err, errors.Flooded):
+                self._pacing.cool(self.current(asked), err.retry_after)
             raise errors.translate(err, self._secret) from None
 
 

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Sequence
 
-from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+from telegram.error import Conflict, InvalidToken, TelegramError
 
 from adapters.telegram import errors
 from adapters.telegram.handover import Batch, Handover
@@ -119,8 +119,8 @@ class Poller:
                 log.warning("another process polls with the same token (409)")
                 if "webhook" in err.message.lower():
                     await self._drop_webhook()
-            case RetryAfter():
-                wait_s = errors.retry_after(err)
+            case errors.Flooded():
+                wait_s = err.retry_after
                 self._pulse.fault(f"Telegram asks us to poll again in {wait_s:.0f} s")
             case _:
                 text = errors.redact(err.message, self._options.secret)
