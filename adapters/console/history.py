@@ -8,6 +8,8 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
+from adapters.console.pastes import MARK
+
 _LONGEST = 10_000
 
 
@@ -22,8 +24,8 @@ class ChatHistory(FileHistory):
             return []
 
     def store_string(self, string: str) -> None:
-        """Append an entry."""
-        if len(string) <= _LONGEST:
+        """Append an entry, unless it means nothing without a paste that is gone later."""
+        if len(string) <= _LONGEST and MARK not in string:
             with suppress(OSError):
                 super().store_string(string)
 

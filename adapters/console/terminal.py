@@ -26,6 +26,7 @@ from adapters.console.history import open_history
 from adapters.console.keys import bindings
 from adapters.console.layout import STYLE, layout
 from adapters.console.live import Fragments, Live
+from adapters.console.pastes import Pastes
 from adapters.console.render import Renderer
 from core.messages import Say
 from core.ports import Clock
@@ -64,6 +65,7 @@ class TerminalFront:
         self._first = first
         self._clock = clock
         self._renderer = renderer or Renderer()
+        self._pastes = Pastes()
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._ticking = asyncio.Event()
         self._last_interrupt = float("-inf")
@@ -138,7 +140,8 @@ class TerminalFront:
             pump = group.create_task(self._pump(hear), name="console-pump")
             ticker = group.create_task(self._tick(), name="console-ticker")
             # Whatever else in this process prints must not tear the prompt either.
-            with patch_stdout(), suppress(EOFError):
+            # Input that ends, and a window that is closed, are a person who has left.
+            with patch_stdout(), suppress(EOFError, OSError):
                 await self._app.run_async(handle_sigint=False, set_exception_handler=False)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DRAIN_S):
@@ -169,12 +172,12 @@ class TerminalFront:
             self._app.exit()
 
     def paste(self, text: str) -> None:
-        """Insert a pasted text as it is, line breaks and all."""
+        """Insert a pasted text, line breaks and all, or a mark that stands for a long one."""
         size = len(text.encode())
         if size > MAX_TEXT_BYTES:
             self._heard.put_nowait(Oversized(size))
         else:
-            self._line.insert_text(text)
+            self._line.insert_text(self._pastes.fold(text))
 
     def _accept(self, line: Buffer) -> bool:
         self._heard.put_nowait(Typed(line.text))
@@ -187,6 +190,7 @@ class TerminalFront:
                 if isinstance(heard, Typed):
                     with suppress(OSError):
                         await self._print(self._renderer.echo(heard.text, self._width()))
+                    heard = Typed(self._pastes.unfold(heard.text))
                 if not await hear(heard):
                     self.leave()
             finally:

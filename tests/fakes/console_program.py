@@ -50,7 +50,9 @@ class Seat:
         asyncio.get_running_loop().add_reader(master, self._read)
 
     def types(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
+        data = keys.encode()
+        while data:
+            data = data[os.write(self._master, data) :]
 
     def modes(self) -> object:
         """The terminal's line discipline."""

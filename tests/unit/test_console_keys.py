@@ -105,6 +105,16 @@ async def test_a_huge_paste_is_refused_and_not_inserted() -> None:
         assert await seat.until(2) == [Oversized(300 << 10), Typed("short")]
 
 
+@pytest.mark.parametrize("text", ["x" * 200_000, "a line\n" * 20_000 + "end"])
+async def test_a_long_paste_stands_in_the_line_as_a_mark_and_is_sent_whole(text: str) -> None:
+    async with seated() as seat:
+        await asyncio.to_thread(seat.types, f"see \x1b[200~{text}\x1b[201~ please" + ENTER)
+        assert await seat.until(1) == [Typed(f"see {text} please")]
+        assert "› see [pasted text 1: " in seat.screen.getvalue()
+        seat.types("\x1b[A" + ENTER)
+        assert (await seat.until(2))[1] == seat.heard[0], "it is recalled whole, too"
+
+
 async def test_ctrl_c_stops_what_runs_and_keeps_what_is_typed() -> None:
     async with seated() as seat:
         seat.front.busy(working=True)
@@ -224,10 +234,11 @@ async def test_paths_complete_after_attach(tmp_path: Path) -> None:
 async def test_the_history_outlives_the_process_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "data" / "history"
     async with seated(path) as seat:
-        seat.types("first" + ENTER + "x" * 20_000 + ENTER)
+        long_one = f"\x1b[200~{'x' * 20_000}\x1b[201~"
+        seat.types("first" + ENTER + long_one + ENTER)
         await seat.until(2)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.stat().st_size < 1000, "pasted novels are not kept"
+    assert path.stat().st_size < 1000, "a paste is not kept"
     async with seated(path) as seat:
         # The history is read in the background, so Up is pressed until it is there.
         while not seat.heard:

@@ -14,6 +14,7 @@ from adapters.console.encode import file_note, is_goal_status, parts, readable_s
 from adapters.console.front import Oversized, Typed
 from adapters.console.lines import LineCutter
 from adapters.console.menu import suggest
+from adapters.console.pastes import Pastes
 from core.messages import Button, Say
 
 COMMANDS = (("goal", "Set a goal"), ("/help", "List the commands"), ("stop", "Stop"))
@@ -153,3 +154,16 @@ def test_a_line_that_is_too_long_is_measured_and_not_kept() -> None:
 def test_bytes_that_are_not_text_are_replaced() -> None:
     cutter = LineCutter(100)
     assert list(cutter.feed(b"\xef\xbb\xbfa\xff\xfeb\n")) == [Typed("a\ufffd\ufffdb")]
+
+
+def test_a_short_paste_goes_into_the_line_as_it_is() -> None:
+    assert Pastes().fold("one\ntwo") == "one\ntwo"
+
+
+def test_a_long_paste_is_folded_into_a_mark_and_back() -> None:
+    pastes = Pastes()
+    first, second = "a\n" * 30, "b" * 3000
+    line = f"{pastes.fold(first)} and {pastes.fold(second)}"
+    assert line == "[pasted text 1: 31 lines, 60 bytes] and [pasted text 2: 1 lines, 3 KB]"
+    assert pastes.unfold(line) == f"{first} and {second}"
+    assert pastes.unfold("[pasted text 9: 1 lines, 3 KB]") == "[pasted text 9: 1 lines, 3 KB]"
