@@ -31,6 +31,7 @@ class Pacing:
         self._cool_extras: dict[int, float] = {}
         self._sent: dict[int, deque[float]] = {}
         self._progress: dict[int, float] = {}
+        self._forget_over = FORGET_OVER
 
     def wait_s(self, chat: int) -> float:
         """Seconds until a message may go out; 0.0 for now."""
@@ -79,11 +80,15 @@ class Pacing:
 
     def _forget(self) -> None:
         """Drop what has passed, so that a year of chats costs nothing."""
+        books = (self._cool, self._cool_extras, self._progress)
+        if max(len(self._sent), *map(len, books)) <= self._forget_over:
+            return
         now = self._clock.monotonic()
-        for book in (self._cool, self._cool_extras, self._progress):
-            if len(book) > FORGET_OVER:
-                for chat in [c for c, at in book.items() if at + MINUTE_S < now]:
-                    del book[chat]
-        if len(self._sent) > FORGET_OVER:
-            for chat in [c for c in self._sent if not self._window(c, now)]:
-                del self._sent[chat]
+        for book in books:
+            for chat in [c for c, at in book.items() if at + MINUTE_S < now]:
+                del book[chat]
+        for chat in [c for c in self._sent if not self._window(c, now)]:
+            del self._sent[chat]
+        # Twice what is left: a busy minute is not gone through again at every message.
+        left = max(len(self._sent), *map(len, books))
+        self._forget_over = max(FORGET_OVER, 2 * left)

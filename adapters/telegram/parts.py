@@ -114,7 +114,7 @@ def pieces_of(text: str, budget: int, early: float = TIDY) -> Iterator[str]:
     """
     piece = _Piece()
     for line in _lines(text, max(16, budget // 10)):
-        room = budget - units(piece.closing) - 1
+        room = budget - (units(piece.closing) + 1 if piece.fence else 0)
         late = piece.size > budget * early and not line.strip() and piece.fence is None
         if not piece.fresh and (piece.size + units(line) > room or late):
             if done := piece.closed():

@@ -39,7 +39,7 @@ async def test_markdown_arrives_as_entities_without_previews(
     text = "**Done**: see `a<b>` 🎉 and [docs](https://example.org)\n\n```py\nx = 1\n```"
     await platform.send(at(fake, ANNA.id), Say(text, markdown=True))
     [shown] = fake.by_bot(ANNA.id)
-    assert shown.text == "Done: see a<b> 🎉 and docs\nx = 1" or "x = 1" in shown.text
+    assert shown.text == "Done: see a<b> 🎉 and docs\n\nx = 1"
     assert shown.marked("bold") == ["Done"]
     assert shown.marked("code") == ["a<b>"]
     assert shown.marked("text_link") == ["docs"]
