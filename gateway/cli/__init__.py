@@ -22,9 +22,12 @@ COMMANDS = {
 """Every command: where it is, and what it does."""
 
 
+class _Commands(LazyGroup):
+    lazy = COMMANDS
+
+
 @click.group(
-    cls=LazyGroup,
-    lazy=COMMANDS,
+    cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from gateway.cli.options import config_option
-from gateway.settings import config_file, load
+from gateway.redact import Redactor
+from gateway.settings import config_file, load, secrets_of
 from gateway.settings.show import as_yaml, schema_text
 
 
@@ -32,7 +33,7 @@ def show(config: Path | None) -> None:
     """Print the settings in effect, from all sources, with secrets masked."""
     settings = load(config)
     click.echo(f"# from {config_file(config) or 'the defaults: there is no configuration file'}")
-    click.echo(as_yaml(settings), nl=False)
+    click.echo(Redactor(secrets_of(settings))(as_yaml(settings)), nl=False)
 
 
 @config.command(short_help="Print its JSON schema.")

@@ -46,7 +46,7 @@ class Outcome:
             case [PursuitError(), *_] as leaves if all(
                 isinstance(e, PursuitError) for e in leaves
             ):
-                click.echo("\n".join(dict.fromkeys(map(str, leaves))), err=True)
+                click.echo(Redactor()("\n".join(dict.fromkeys(map(str, leaves)))), err=True)
                 self.code = _code(leaves[0])
             case leaves if all(isinstance(leaf, Exception) for leaf in leaves):
                 _tell_bug(error)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +77,7 @@ class _Loading:
         tree = variables.mapping(values)
         texts = variables.done | set(self.outer.origins)
         self._refuse([(path, _BROKEN) for path in variables.broken])
+        self._refuse([(path, "is not valid Unicode text") for path in _garbled(tree)])
         unset = variables.unset
         settings = self._validated(tree, texts, unset)
         if not settings.models:
@@ -104,6 +106,7 @@ class _Loading:
         return self.outer.origin(path) or self.document.where(path)
 
 
+_HALF = re.compile("[\ud800-\udfff]")
 _BROKEN = (
     "a reference to a variable is `${NAME}` or `${NAME:-default}`; write `$${` for a plain `${`"
 )
@@ -116,6 +119,22 @@ def _fault(detail: ErrorDetails, unset: Mapping[KeyPath, str]) -> tuple[KeyPath,
     if path[-1:] == (KEY_MARK,):
         path = path[:-1]
     return path, explain(detail, path)
+
+
+def _garbled(value: Json, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Where a text or a key holds half a character, as from bytes that are not UTF-8."""
+    match value:
+        case str() if _HALF.search(value):
+            yield path
+        case dict():
+            for key, item in value.items():
+                yield from _garbled(key, (*path, key))
+                yield from _garbled(item, (*path, key))
+        case list():
+            for position, item in enumerate(value):
+                yield from _garbled(item, (*path, position))
+        case _:
+            pass
 
 
 def _mend(tree: dict[str, Json], detail: ErrorDetails, texts: set[KeyPath]) -> bool:

@@ -19,7 +19,7 @@ def find_config(config: Path | None, environ: Mapping[str, str]) -> Path | None:
     if config is not None:
         return config
     home = environ.get("PURSUIT_HOME")
-    places = [Path(home).expanduser()] if home else []
+    places = [Path(home)] if home else []
     places.append(Unix("pursuit").user_config_path)
     return next((p / "config.yaml" for p in places if (p / "config.yaml").exists()), None)
 
@@ -46,7 +46,7 @@ def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
     Raises NoPermission or UserError when it cannot be made or written to.
     """
     home = environ.get("PURSUIT_HOME")
-    folder = data or (Path(home).expanduser() if home else Unix("pursuit").user_state_path)
+    folder = data or (Path(home) if home else Unix("pursuit").user_state_path)
     folder = folder.absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

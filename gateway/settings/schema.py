@@ -31,8 +31,11 @@ HTTPS_URL = r"^https://[^\s/?#]+[^\s?#]*$"
 
 
 def _absolute(path: Path) -> Path:
-    path = path.expanduser()
-    if not path.is_absolute():
+    try:
+        path = path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("there is no such user") from error
+    if not path.is_absolute() or "\0" in str(path):
         raise ValueError("must be an absolute path, or one below `~`")
     return path
 

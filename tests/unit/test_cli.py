@@ -11,7 +11,7 @@ from gateway.cli import COMMANDS, main
 from gateway.settings.document import parse
 
 CONFIG = """\
-providers: {here: {base_url: "http://127.0.0.1:9/v1", api_key: hunter22-hunter22}}
+providers: {here: {base_url: "http://ann:pa55word@127.0.0.1:9/v1", api_key: hunter22-hunter22}}
 models: {big: {provider: here, model: big-1}}
 """
 
@@ -98,6 +98,7 @@ def test_show_prints_what_is_in_effect_without_secrets(
     assert main(["config", "show"]) == 0
     out = capsys.readouterr().out
     assert "hunter22" not in out
+    assert "pa55word" not in out
     values = parse(out, "shown").values
     assert values["goals"] == {
         "max_turns": 7,

@@ -49,6 +49,10 @@ def refusal(tmp_path: Path, text: str, **environ: str) -> str:
         ("access: {telegram: {owners: ['@ann']}}", "access.telegram.owners[0]: expected a whole"),
         ("access: {telegram: {members: [-100]}}", "the ids of groups go into `chats`"),
         ("workspace: {root: here}", "must be an absolute path"),
+        ('workspace: {root: "/a\\0b"}', "must be an absolute path"),
+        ("workspace: {extra: [~no-such-user-here/x]}", "there is no such user"),
+        ('models: {"\\ud800": {}}', "is not valid Unicode text"),
+        ('workspace: {root: "/\\ud800"}', "workspace.root: is not valid Unicode text"),
         ("goals: {max_turns: '${N}'}", "the environment variable N is not set"),
         ("access: {telegram: {owners: ['${ME}']}}", "the environment variable ME is not set"),
         ("workspace: {root: '/a/${1}'}", "a reference to a variable is `${NAME}`"),
@@ -132,6 +136,13 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         "expected a whole number, found the text 'many'" in says
     )
     assert "environment variable PURSUIT_GOALS__TURNS: goals.turns: unknown key" in says
+
+
+def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    says = refusal(tmp_path, "", PURSUIT_LOGS__LEVEL="\udcff")
+    assert says == (
+        "environment variable PURSUIT_LOGS__LEVEL: logs.level: is not valid Unicode text"
+    )
 
 
 def test_a_wrong_credential_is_named(tmp_path: Path) -> None:
