@@ -11,6 +11,7 @@ from core.goals.contract import show_duration
 from core.goals.goal import GoalStatus
 from core.goals.texts import brief
 from core.messages import Address, Button, LaneKey, Say
+from core.sessions.lane_tasks import LaneTasks
 from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
 from core.sessions.ports import CardFacts, Store
 from gateway.platforms import Platforms
@@ -32,31 +33,18 @@ class Cards:
     def __init__(self, store: Store, platforms: Platforms) -> None:
         self._store = store
         self._platforms = platforms
-        self._busy: dict[LaneKey, bool] = {}
-        self._tasks: asyncio.TaskGroup | None = None
+        self._cards = LaneTasks(self._keep, "card")
 
     def enlist(self, lane: LaneKey) -> None:
         """The lane's goal has changed."""
-        if lane in self._busy:
-            self._busy[lane] = True
-        elif self._tasks is not None and self._platforms.get(Address.of(lane).platform):
-            self._busy[lane] = False
-            keeper = self._tasks.create_task(self._keep(lane), name=f"card {lane}")
-            keeper.add_done_callback(lambda _: self._done(lane))
+        self._cards.enlist(lane)
 
     async def run(self) -> None:
         """Keep cards until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            await asyncio.Event().wait()
-
-    def _done(self, lane: LaneKey) -> None:
-        if self._busy.pop(lane):
-            self.enlist(lane)
+        await self._cards.run()
 
     async def _keep(self, lane: LaneKey) -> None:
         await asyncio.sleep(PACE_S)  # changes come in pairs: a turn's end, then its verdict
-        self._busy[lane] = False
         facts = await self._store.card(lane)
         address = Address.of(lane)
         platform = self._platforms.get(address.platform)

@@ -15,6 +15,7 @@ import structlog
 from core.errors import PermanentError, TransientError, UserError
 from core.messages import Address, LaneKey, Outbound, RemoteId, Say
 from core.ports import Clock, Platform
+from core.sessions.lane_tasks import LaneTasks
 from core.sessions.ports import Outgoing, Store
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms
@@ -42,44 +43,19 @@ class Delivery:
         self._platforms = platforms
         self._narrator = narrator
         self._clock = clock
-        self._stir = stir
-        self._pumps: dict[LaneKey, bool] = {}
-        self._early: set[LaneKey] = set()
-        self._tasks: asyncio.TaskGroup | None = None
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._pumps = LaneTasks(self._pump, "deliver", ended=stir)
 
     def enlist(self, lane: LaneKey) -> None:
         """The lane may have something to send."""
-        if self._tasks is None:
-            self._early.add(lane)
-        elif lane in self._pumps:
-            self._pumps[lane] = True
-        else:
-            self._pumps[lane] = False
-            self._idle.clear()
-            pump = self._tasks.create_task(self._pump(lane), name=f"deliver {lane}")
-            pump.add_done_callback(lambda _: self._done(lane))
+        self._pumps.enlist(lane)
 
     async def run(self) -> None:
         """Deliver until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            for lane in self._early:
-                self.enlist(lane)
-            self._early.clear()
-            await asyncio.Event().wait()
+        await self._pumps.run()
 
     async def flushed(self) -> None:
         """Return when nothing is being sent."""
-        await self._idle.wait()
-
-    def _done(self, lane: LaneKey) -> None:
-        self._stir()
-        if self._pumps.pop(lane):
-            self.enlist(lane)
-        elif not self._pumps:
-            self._idle.set()
+        await self._pumps.idle()
 
     async def _pump(self, lane: LaneKey) -> None:
         pause = FIRST_PAUSE_S

@@ -23,6 +23,7 @@ from core.goals.judge import (
 )
 from core.messages import LaneKey
 from core.ports import Clock, Model, Usage
+from core.sessions.lane_tasks import LaneTasks
 from core.sessions.ports import OpenJudgement, Signals, Store, UsageOf
 
 log = structlog.get_logger(__name__)
@@ -66,14 +67,8 @@ class Court:
         self._model = model
         self._profile = profile
         self._timeout_s = timeout_s
-        self._sitting: dict[LaneKey, bool] = {}
         self._lanes: Follows | None = None
-        self._tasks: asyncio.TaskGroup | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a judgement is being asked."""
-        return bool(self._sitting)
+        self._sittings = LaneTasks(self._sit, "judge")
 
     def attach(self, lanes: Follows) -> None:
         """Name who follows the verdicts; once, before `run`."""
@@ -81,22 +76,11 @@ class Court:
 
     def enlist(self, lane: LaneKey) -> None:
         """The lane has an open judgement."""
-        if lane in self._sitting:
-            self._sitting[lane] = True
-        elif self._tasks is not None:
-            self._sitting[lane] = False
-            sitting = self._tasks.create_task(self._sit(lane), name=f"judge {lane}")
-            sitting.add_done_callback(lambda _: self._done(lane))
+        self._sittings.enlist(lane)
 
     async def run(self) -> None:
         """Judge until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            await asyncio.Event().wait()
-
-    def _done(self, lane: LaneKey) -> None:
-        if self._sitting.pop(lane):
-            self.enlist(lane)
+        await self._sittings.run()
 
     async def _sit(self, lane: LaneKey) -> None:
         asked = await self._store.open_judgement(lane)

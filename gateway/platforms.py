@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
 from core.errors import PermanentError, TransientError, UserError
-from core.messages import Address, Attachment, Outbound, PlatformName, Say
+from core.messages import (
+    Address,
+    Attachment,
+    Outbound,
+    PlatformName,
+    RemoteId,
+    Say,
+    SendFile,
+)
 from core.ports import Intake, Platform
 
 log = structlog.get_logger(__name__)
@@ -47,6 +56,43 @@ class Platforms:
         if platform is None:
             raise UserError(f"{address.platform} is not running, so the file cannot be fetched")
         await platform.download(attachment, to)
+
+
+class Redacted:
+    """A `Platform` whose texts pass a redactor on their way out."""
+
+    def __init__(self, platform: Platform, redact: Callable[[str], str]) -> None:
+        self.name = platform.name
+        self.run = platform.run
+        self.health = platform.health
+        self.parts = platform.parts
+        self.acknowledge = platform.acknowledge
+        self.download = platform.download
+        self._platform = platform
+        self._redact = redact
+
+    async def send(self, address: Address, what: Outbound) -> RemoteId:
+        """See `Platform.send`. The bytes of a file from disk are sent as they are."""
+        match what:
+            case Say():
+                clean: Outbound = replace(what, text=self._redact(what.text))
+            case SendFile():
+                clean = replace(
+                    what,
+                    caption=self._redact(what.caption),
+                    content=self._redact(what.content),
+                )
+        return await self._platform.send(address, clean)
+
+    async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
+        """See `Platform.edit`."""
+        await self._platform.edit(address, remote, replace(what, text=self._redact(what.text)))
+
+    async def show_progress(
+        self, address: Address, turn: int, remote: RemoteId | None, text: str
+    ) -> RemoteId | None:
+        """See `Platform.show_progress`."""
+        return await self._platform.show_progress(address, turn, remote, self._redact(text))
 
 
 async def supervise(platform: Platform, intake: Intake) -> None:

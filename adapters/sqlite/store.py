@@ -67,7 +67,7 @@ class SqliteStore:
         self._folder = folder
         self._path = folder / FILE_NAME
         self._clock = clock
-        self._run = run
+        self.run = run
         self._defaults = goal_defaults or Budget()
         self._sync = sync
         self._writer = Writer(self._connect, folder / RESERVE_NAME)
@@ -199,7 +199,7 @@ class SqliteStore:
     async def enter_session(self, lane: LaneKey) -> Signals:
         """See `Store.enter_session`."""
         return await self._writer.submit(
-            lambda conn: judging.enter_session(conn, lane, self._clock.now(), self._run)
+            lambda conn: judging.enter_session(conn, lane, self._clock.now(), self.run)
         )
 
     async def card(self, lane: LaneKey) -> CardFacts | None:
@@ -239,13 +239,13 @@ class SqliteStore:
         now = self._clock.now()
         await self._writer.submit(lambda conn: outbox.dead(conn, outgoing, reason, now))
 
-    async def post(self, ref: TurnRef, key: str, what: Outbound) -> Signals:
+    async def post(self, lane: LaneKey, turn: int, key: str, what: Outbound) -> Signals:
         """See `Store.post`."""
 
         def job(conn: sqlite3.Connection) -> Signals:
-            turns.check_fence(conn, ref)
+            turns.check_running(conn, turn)
             tx = Transaction(conn, self._clock.now(), "")
-            tx.post(ref.lane, what, key=f"turn:{ref.turn}:{key}")
+            tx.post(lane, what, key=f"turn:{turn}:{key}")
             return tx.signals()
 
         return await self._writer.submit(job)

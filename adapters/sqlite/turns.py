@@ -87,6 +87,13 @@ def check_fence(conn: sqlite3.Connection, ref: TurnRef) -> None:
         raise Fenced(f"turn {ref.turn} was ended or taken over")
 
 
+def check_running(conn: sqlite3.Connection, turn: int) -> None:
+    """Raise `Fenced` unless the turn is its lane's running one, in whatever attempt."""
+    found = conn.execute("SELECT phase FROM lane WHERE turn = ?", (turn,)).fetchone()
+    if found != ("running",):
+        raise Fenced(f"turn {turn} was ended")
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """Step writes with what settles along with them."""

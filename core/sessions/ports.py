@@ -360,8 +360,9 @@ class Store(Protocol):
         """It never will; the next row moves up, and an audit row says why."""
         ...
 
-    async def post(self, ref: TurnRef, key: str, what: Outbound) -> Signals:
-        """Queue something in mid-turn (a file) once per key."""
+    async def post(self, lane: LaneKey, turn: int, key: str, what: Outbound) -> Signals:
+        """Queue something in mid-turn (a file), once per turn and key. Raises `Fenced` when the
+        turn is not running."""
         ...
 
     async def meta(self, key: str) -> str | None:

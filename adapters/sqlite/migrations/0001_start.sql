@@ -25,6 +25,7 @@ CREATE TABLE lane (
   phase    TEXT NOT NULL DEFAULT 'idle' CHECK (phase IN ('idle', 'running', 'stopped', 'interrupted')),
   turn     INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX lane_by_turn ON lane (turn) WHERE turn IS NOT NULL;
 
 CREATE TABLE message (
   session INTEGER NOT NULL,

@@ -1,0 +1,268 @@
+"""Builds the program from the settings and runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.sqlite.dispatcher import LocalDispatcher
+from adapters.sqlite.store import SqliteStore
+from adapters.workspace.listing import snapshot
+from adapters.workspace.options import Sandboxing, WorkspaceOptions
+from adapters.workspace.tools import workspace_tools
+from adapters.workspace.workspace import home_of
+from core.agent.loop import LoopOptions, Prefix
+from core.agent.prompts import PromptSize, system_prompt
+from core.goals.contract import Budget
+from core.goals.judge import JudgeProfile, WorkspaceFile
+from core.messages import LaneKey, PlatformName, SendFile
+from core.ports import Platform, ToolContext
+from core.sessions.lane import Busy
+from core.tools.registry import Registry
+from core.tools.send import send_tool
+from core.tools.think import think_tool
+from gateway.access import Access, Allowlist
+from gateway.card import Cards
+from gateway.clock import SystemClock
+from gateway.compose.models import Models
+from gateway.compose.setup import LocalModel, PlatformMaker, Setup
+from gateway.delivery import Delivery
+from gateway.drafting import Drafter
+from gateway.judging import Court
+from gateway.lanes import Followers, Lanes
+from gateway.narrator import Narrator
+from gateway.platforms import Platforms, Redacted
+from gateway.program import FINISH_S, Parts, Program
+from gateway.redact import Redactor
+from gateway.router import LaneRules, Router
+from gateway.settings import Settings, chosen, secrets_of
+from gateway.stillness import Stillness
+from gateway.worker import AgentWorker, Crew, Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What this run is made of beside its settings.
+
+    `console` ends the program when its person leaves; `here` is the folder its lane works in,
+    None for one in the data directory. `local` serves the embedded model, where it is used.
+    """
+
+    platforms: Sequence[PlatformMaker] = ()
+    console: PlatformMaker | None = None
+    here: Mapping[LaneKey, Path] | None = None
+    local: LocalModel | None = None
+
+
+def run(settings: Settings, data: Path, choices: Choices) -> int:
+    """Run the program until it is told to stop; the exit code.
+
+    Raises `core.errors` for what a person must mend.
+    """
+    asyncio.run(live(settings, data, choices))
+    return 0
+
+
+async def live(settings: Settings, data: Path, choices: Choices) -> None:
+    """The program's whole life, for a loop that runs already."""
+    async with _local(settings, data, choices.local) as local_url:
+        clock = SystemClock()
+        store = SqliteStore(
+            data,
+            clock=clock,
+            run=uuid.uuid4().hex[:12],
+            goal_defaults=_budget(settings),
+        )
+        await store.open()
+        try:
+            parts = _Builder(settings, data, choices, store, local_url).build()
+        except BaseException:
+            await store.close()
+            raise
+        await Program(parts).run()
+
+
+@asynccontextmanager
+async def _local(
+    settings: Settings, data: Path, local: LocalModel | None
+) -> AsyncIterator[str | None]:
+    if local is None:
+        yield None
+        return
+    async with local(settings, data) as url:
+        yield url
+
+
+def _budget(settings: Settings) -> Budget:
+    goals = settings.goals
+    return Budget(
+        turns=goals.max_turns,
+        tokens=goals.max_tokens,
+        cost=goals.max_cost,
+        seconds=goals.max_seconds,
+    )
+
+
+class _Builder:
+    """Builds the parts, each once, in the order of their needs."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        data: Path,
+        choices: Choices,
+        store: SqliteStore,
+        local_url: str | None,
+    ) -> None:
+        self._settings = settings
+        self._data = data
+        self._choices = choices
+        self._store = store
+        self._clock = SystemClock()
+        self._models = Models(settings, local_url)
+        self._tools = workspace_tools(_workspace(settings), data)
+        self._stillness = Stillness(store)
+        self._lanes = Lanes(
+            store,
+            LocalDispatcher(settings.agent.max_concurrent_turns),
+            self._clock,
+            collect=settings.lanes.collect,
+        )
+
+    def build(self) -> Parts:
+        """All parts, attached to each other."""
+        settings, store, clock = self._settings, self._store, self._clock
+        access = _access(settings)
+        rules = LaneRules(Busy(settings.lanes.busy), per_user=settings.lanes.groups == "per_user")
+        platforms = Platforms()
+        console = self._add_platforms(platforms)
+        narrator = Narrator(platforms, thoughts=settings.agent.show_thoughts)
+        delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
+        cards = Cards(store, platforms)
+        court = self._court()
+        around = Surroundings(
+            store=store,
+            clock=clock,
+            tools=self._registry(),
+            workspaces=self,
+            chats=platforms,
+            roles=access,
+            narrator=narrator,
+            drafter=self._drafter(),
+        )
+        self._lanes.attach(
+            AgentWorker(self._crew(), around),
+            Followers(judge=court, delivery=delivery, card=cards, stir=self._stillness.stir),
+        )
+        court.attach(self._lanes)
+        return Parts(
+            store=store,
+            platforms=platforms,
+            router=Router(store, access, self._lanes, clock, rules),
+            lanes=self._lanes,
+            delivery=delivery,
+            narrator=narrator,
+            cards=cards,
+            court=court,
+            console=console,
+            finish_s=FINISH_S if console is None else 0.0,
+            closers=(self._tools.close, *self._models.closers, store.close),
+        )
+
+    def folder(self, lane: LaneKey) -> Path:
+        """Where a lane works."""
+        here = (self._choices.here or {}).get(lane)
+        return here or home_of(lane, self._settings.workspace.root or self._data)
+
+    async def files(self, lane: LaneKey) -> Sequence[WorkspaceFile]:
+        """What the judge is shown of a lane's workspace."""
+        facts = await asyncio.to_thread(snapshot, self.folder(lane), (self._data,))
+        return [WorkspaceFile(fact.path, fact.size, fact.start) for fact in facts]
+
+    async def queue_file(
+        self, context: ToolContext, path: Path, name: str, caption: str, call_id: str
+    ) -> None:
+        """Put a staged file into the outbox, once per turn and call."""
+        lane = context.address.key
+        what = SendFile(name, caption, str(path))
+        self._lanes.follow(await self._store.post(lane, context.turn, f"file:{call_id}", what))
+
+    def _add_platforms(self, platforms: Platforms) -> Platform | None:
+        setup = Setup(
+            settings=self._settings,
+            data=self._data,
+            clock=self._clock,
+            run_id=self._store.run,
+            redact=Redactor(secrets_of(self._settings)),
+            at_rest=self._stillness.of,
+            folder=self.folder,
+        )
+        for maker in self._choices.platforms:
+            platforms.add(Redacted(maker(setup), setup.redact))
+        if self._choices.console is None:
+            return None
+        console = Redacted(self._choices.console(setup), setup.redact)
+        platforms.add(console)
+        return console
+
+    def _registry(self) -> Registry:
+        tools = (
+            *self._tools.tools,
+            think_tool(show=self._settings.agent.show_thoughts),
+            send_tool(self._tools.stage, self),
+        )
+        return Registry(tools).granting(self._settings.agent.toolsets)
+
+    def _crew(self) -> Crew:
+        agent = chosen(self._settings, "agent")
+        toolsets = self._settings.agent.toolsets
+        size = PromptSize.SHORT if agent.local else PromptSize.FULL
+        return Crew(
+            model=self._models.of(agent),
+            compactor=self._models.of(chosen(self._settings, "compaction")),
+            prefix=Prefix(system_prompt(toolsets=toolsets, size=size), self._registry().specs()),
+            options=LoopOptions(max_steps=self._settings.agent.max_steps),
+        )
+
+    def _court(self) -> Court:
+        judge = chosen(self._settings, "goal_judge")
+        return Court(
+            self._store,
+            self,
+            self._clock,
+            self._models.of(judge),
+            profile=JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL,
+            timeout_s=self._settings.auxiliary.goal_judge.timeout_s,
+        )
+
+    def _drafter(self) -> Drafter:
+        judge = chosen(self._settings, "goal_judge")
+        return Drafter(self._models.of(judge), self._settings.auxiliary.goal_judge.timeout_s)
+
+
+def _workspace(settings: Settings) -> WorkspaceOptions:
+    workspace = settings.workspace
+    return WorkspaceOptions(
+        root=workspace.root,
+        extra=workspace.extra,
+        sandbox=Sandboxing(workspace.sandbox),
+        network=workspace.network,
+        timeout_s=workspace.timeout_s,
+    )
+
+
+def _access(settings: Settings) -> Access:
+    telegram = settings.access.telegram
+    return Access(
+        {
+            PlatformName.TELEGRAM: Allowlist(
+                owners=frozenset(map(str, telegram.owners)),
+                members=frozenset(map(str, telegram.members)),
+                chats=frozenset(map(str, telegram.chats)),
+            )
+        }
+    )
