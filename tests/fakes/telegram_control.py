@@ -117,7 +117,7 @@ class _Control:
                 int(ask["chat"]), int(ask.get("count", "1")), float(ask.get("timeout", "5"))
             )
         except AssertionError as err:
-            raise web.HTTPRequestTimeout(text=str(err)) from None
+            return web.json_response({"error": str(err)}, status=408)
         return web.json_response([_shown(seen) for seen in found])
 
     async def chat(self, request: web.Request) -> web.Response:
