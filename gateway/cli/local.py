@@ -26,10 +26,10 @@ def pull(config: Path | None, data: Path | None) -> None:
     """Fetch the model's file and check it; prints its path."""
     settings = load(config)
     folder = data_dir(data)
-    from gateway.compose import pull_local_model  # it takes a second to load the SDKs
+    from gateway.compose.local import pull as fetched  # brings the adapter with it
 
     with drawn("Local model", sys.stderr) as progress:
-        path = pull_local_model(settings, folder, progress)
+        path = fetched(settings, folder, progress)
     click.echo(path)
 
 
@@ -42,6 +42,6 @@ def serve(config: Path | None, data: Path | None, port: int) -> int:
     settings = load(config)
     folder = data_dir(data)
     configure_logs(settings.logs, Redactor(secrets_of(settings)))
-    from gateway.compose import serve_local_model  # it takes a second to load the SDKs
+    from gateway.compose.local import serve as served  # brings the adapter with it
 
-    return serve_local_model(settings, folder, port)
+    return served(settings, folder, port)

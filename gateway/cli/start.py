@@ -1,19 +1,36 @@
-"""`pursuit up` and `pursuit chat`: load the settings, then hand over to the composition root."""
+"""`pursuit up` and `pursuit chat`: load the settings, pick what runs, hand over.
+
+The parts that are not used are not imported: each brings an SDK with it.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.options import config_option, data_option, log_level_option
 from gateway.logs import LOG_FILE, configure_logs
 from gateway.redact import Redactor
-from gateway.settings import Layer, data_dir, load, secrets_of
+from gateway.settings import Layer, Settings, data_dir, load, secrets_of, uses_local_model
 
-Attach: TypeAlias = Literal["none", "terminal", "lines"]
+if TYPE_CHECKING:
+    from gateway.compose.run import Choices
+    from gateway.compose.setup import PlatformMaker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What a command starts: the settings' platforms, a chat here, and in which folder it works
+    (None: one in the data folder)."""
+
+    platforms: bool
+    chat: bool
+    folder: Path | None = None
 
 
 @click.command()
@@ -27,7 +44,7 @@ Attach: TypeAlias = Literal["none", "terminal", "lines"]
 )
 def up(config: Path | None, data: Path | None, log_level: str | None, *, chat: bool) -> int:
     """Run the gateway: every enabled platform, until it is told to stop."""
-    return _start(config, data, log_level, attach=_here() if chat else "none", platforms=True)
+    return _start(config, data, log_level, _Wanted(platforms=True, chat=chat))
 
 
 @click.command()
@@ -37,29 +54,50 @@ def up(config: Path | None, data: Path | None, log_level: str | None, *, chat: b
 def chat(config: Path | None, data: Path | None, log_level: str | None) -> int:
     """Talk to Pursuit here, in the terminal; no other platform is started.
 
-    Where standard input is no terminal, each line of it is a message, and the command ends
-    when the last one is answered and no goal is at work.
+    The agent works in the current directory. Where standard input is no terminal, each line of
+    it is a message, and the command ends when the last one is answered and no goal is at work.
     """
-    return _start(config, data, log_level, attach=_here(), platforms=False)
+    wanted = _Wanted(platforms=False, chat=True, folder=Path.cwd())
+    return _start(config, data, log_level, wanted)
 
 
-def _here() -> Attach:
-    return "terminal" if sys.stdin.isatty() and sys.stdout.isatty() else "lines"
-
-
-def _start(
-    config: Path | None,
-    data: Path | None,
-    log_level: str | None,
-    *,
-    attach: Attach,
-    platforms: bool,
-) -> int:
+def _start(config: Path | None, data: Path | None, log_level: str | None, wanted: _Wanted) -> int:
     flags = Layer({"logs": {"level": log_level}}, {("logs", "level"): "--log-level"})
     settings = load(config, flags=flags if log_level else None)
     folder = data_dir(data)
+    # A chat that draws on the terminal would be torn by log lines.
+    drawn = wanted.chat and _draws_here()
     redact = Redactor(secrets_of(settings))
-    configure_logs(settings.logs, redact, folder / LOG_FILE if attach == "terminal" else None)
-    from gateway.compose import run  # after the settings: it takes a second to load the SDKs
+    configure_logs(settings.logs, redact, folder / LOG_FILE if drawn else None)
+    from gateway.compose.run import run
 
-    return run(settings, data=folder, attach=attach, platforms=platforms)
+    return run(settings, folder, _choices(settings, wanted))
+
+
+def _draws_here() -> bool:
+    """Whether a chat would fill this terminal; a closed stream is None."""
+    return all(s is not None and s.isatty() for s in (sys.__stdin__, sys.__stdout__))
+
+
+def _choices(settings: Settings, wanted: _Wanted) -> Choices:
+    from gateway.compose.run import Choices
+
+    choices = Choices(platforms=_platforms(settings) if wanted.platforms else [])
+    if wanted.chat:
+        from gateway.compose.console import LANE, console
+
+        here = {LANE: wanted.folder} if wanted.folder else None
+        choices = replace(choices, console=console, here=here)
+    if uses_local_model(settings):
+        from gateway.compose.local import serving
+
+        choices = replace(choices, local=serving)
+    return choices
+
+
+def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
+    if not settings.platforms.telegram.enabled:
+        return []
+    from gateway.compose.telegram import telegram
+
+    return [telegram]

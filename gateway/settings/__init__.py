@@ -6,7 +6,7 @@ Nothing else in the program reads a configuration file or the environment.
 from __future__ import annotations
 
 from gateway.errors import ConfigError, NoPermission, Problem
-from gateway.settings.choice import Choice, Job, catalogue, chosen
+from gateway.settings.choice import Choice, Job, catalogue, chosen, uses_local_model
 from gateway.settings.layers import Layer
 from gateway.settings.load import config_file, data_dir, load
 from gateway.settings.schema import Settings
@@ -26,4 +26,5 @@ __all__ = [
     "data_dir",
     "load",
     "secrets_of",
+    "uses_local_model",
 ]

@@ -43,6 +43,11 @@ def chosen(settings: Settings, job: Job) -> Choice:
             return _of_task(settings, settings.auxiliary.compaction, _lowest_tier(settings))
 
 
+def uses_local_model(settings: Settings) -> bool:
+    """Whether any job runs on the embedded model."""
+    return any(chosen(settings, job).local for job in JOBS)
+
+
 def _of_task(settings: Settings, task: Task, default: str) -> Choice:
     if task.provider is None:
         return catalogue(settings, task.model or default)

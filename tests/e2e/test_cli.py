@@ -86,3 +86,18 @@ def test_a_locale_without_unicode_does_no_harm(tmp_path: Path) -> None:
     done = pursuit("config", "check", home=tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0")
     assert done.returncode == 0
     assert "defaults" in done.stdout
+
+
+def test_a_gateway_with_nothing_to_run_says_what_to_do(tmp_path: Path) -> None:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    done = pursuit("up", "--data", str(tmp_path / "d"), home=tmp_path, **environ)
+    assert (done.returncode, done.stdout) == (69, "")
+    assert "platforms.telegram.enabled" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_data_folder_of_a_run_is_for_its_user_alone(tmp_path: Path) -> None:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    pursuit("up", home=tmp_path, **environ)
+    folder = tmp_path / ".local" / "state" / "pursuit"
+    assert folder.stat().st_mode & 0o777 == 0o700
