@@ -97,7 +97,7 @@ class Bot:
             await self._task
 
     async def _polling(self) -> None:
-        await self.people.wait_for(lambda: self.people.counts["getUpdates"] or None, 20.0)
+        await self.people.wait_for(lambda: self.people.counts["getme"] or None, 20.0)
 
     async def stop(self) -> None:
         """Cancel the program, as a crash of its task would; the store is closed."""
