@@ -75,7 +75,7 @@ class TelegramPlatform:
             progress_gap_s=settings.progress_gap_s,
         )
         self._outgoing = Outgoing(self._link, self._pacing, settings.secret, self._on_moved)
-        self._ephemera = Ephemera(self._link, self._pacing, self._outgoing)
+        self._ephemera = Ephemera(self._link, self._pacing, self._outgoing, clock, settings.secret)
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled; closing takes no longer than `close_s`.
@@ -121,7 +121,7 @@ class TelegramPlatform:
     async def show_progress(
         self, address: Address, turn: int, remote: RemoteId | None, text: str
     ) -> RemoteId | None:
-        """Show what a turn is doing, best effort."""
+        """Show what a turn is doing, best effort; raises only for an edit in doubt."""
         return await self._ephemera.progress(address, turn, remote, text)
 
     async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:

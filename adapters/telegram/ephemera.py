@@ -1,4 +1,5 @@
-"""Progress, reactions and typing: best effort, so nothing here ever raises for Telegram's part.
+"""Progress, reactions and typing: best effort, so nothing here raises for Telegram's part, but
+for an edit that may or may not have been made: it must not overtake the answer.
 
 A refusal is remembered and not asked for again: a chat without reactions gets none, a server
 without drafts gets an edited message.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from telegram import Bot
 from telegram.constants import ChatAction, ReactionEmoji
@@ -30,8 +32,9 @@ from adapters.telegram.outgoing import (
     thread_of,
 )
 from adapters.telegram.pacing import Pacing, is_group
+from core.errors import TransientError
 from core.messages import Address, RemoteId
-from core.ports import Mark
+from core.ports import Clock, Mark
 
 REACTIONS = {
     Mark.SEEN: ReactionEmoji.EYES,
@@ -40,6 +43,8 @@ REACTIONS = {
     Mark.FAILED: ReactionEmoji.BROKEN_HEART,
 }
 REMEMBERED = 2_000
+DRAFT_REFRESH_S = 20.0
+"""Telegram takes a draft away after 30 s; a turn may work longer than that on one step."""
 NOT_HERE = (BadRequest, Forbidden, InvalidToken)
 """Refusals that a later call would meet again; 404, from servers too old for a method, is
 InvalidToken here."""
@@ -47,11 +52,25 @@ InvalidToken here."""
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a private chat shows of a turn, and since when."""
+
+    turn: int
+    text: str
+    shown_at: float
+
+
 class Ephemera:
     """What a chat may see or miss."""
 
-    def __init__(self, link: Link, pacing: Pacing, outgoing: Outgoing) -> None:
+    def __init__(
+        self, link: Link, pacing: Pacing, outgoing: Outgoing, clock: Clock, secret: str
+    ) -> None:
         self._link = link
+        self._clock = clock
+        self._secret = secret
+        self._drafts: dict[tuple[int, int | None], Draft] = {}
         self._pacing = pacing
         self._outgoing = outgoing
         self._no_drafts: set[int] = set()
@@ -63,7 +82,8 @@ class Ephemera:
     ) -> RemoteId | None:
         """Show a turn's progress: a draft in private chats, else one message that is edited.
 
-        Returns the message's id; None where there is none, as with drafts.
+        Returns the message's id; None where there is none, as with drafts. Raises a doubtful
+        TransientError when nobody knows whether the message was changed.
         """
         chat = self._outgoing.current(chat_of(address))
         if not text.strip() or not self._pacing.take_progress(chat):
@@ -72,21 +92,16 @@ class Ephemera:
         thread = thread_of(address)
         if remote:
             number = message_of(remote)
-            await self._try(
+            failure = await self._try(
                 chat,
                 lambda bot: bot.edit_message_text(
                     shown, chat, number, link_preview_options=NO_PREVIEW
                 ),
             )
+            self._raise_doubt(failure)
             return remote
         if not is_group(chat) and chat not in self._no_drafts:
-            refusal = await self._try(
-                chat,
-                lambda bot: bot.send_message_draft(
-                    chat, turn, text=shown, message_thread_id=thread
-                ),
-            )
-            if not isinstance(refusal, NOT_HERE):
+            if await self._draft(chat, thread, turn, shown):
                 return None
             self._no_drafts.add(chat)
         return await self._first_post(chat, thread, shown)
@@ -98,8 +113,13 @@ class Ephemera:
             return
         if remote:
             await self._react(chat, remote, REACTIONS[state])
-        if state is Mark.WORKING:
-            thread = thread_of(address)
+        thread = thread_of(address)
+        draft = self._drafts.get((chat, thread))
+        if state in {Mark.DONE, Mark.FAILED}:
+            self._drafts.pop((chat, thread), None)
+        elif state is Mark.WORKING:
+            if draft and self._clock.monotonic() - draft.shown_at > DRAFT_REFRESH_S:
+                await self._draft(chat, thread, draft.turn, draft.text)
             await self._try(
                 chat,
                 lambda bot: bot.send_chat_action(
@@ -120,6 +140,21 @@ class Ephemera:
             if len(self._shown) > REMEMBERED:
                 self._shown.popitem(last=False)
 
+    async def _draft(self, chat: int, thread: int | None, turn: int, text: str) -> bool:
+        """Show a draft; false where the server or the chat has none."""
+        failure = await self._try(
+            chat,
+            lambda bot: bot.send_message_draft(chat, turn, text=text, message_thread_id=thread),
+        )
+        if failure is None:
+            self._drafts[chat, thread] = Draft(turn, text, self._clock.monotonic())
+        return not isinstance(failure, NOT_HERE)
+
+    def _raise_doubt(self, failure: TelegramError | None) -> None:
+        error = errors.translate(failure, self._secret) if failure else None
+        if isinstance(error, TransientError) and error.doubtful:
+            raise error
+
     async def _first_post(self, chat: int, thread: int | None, text: str) -> RemoteId | None:
         posted: list[RemoteId] = []
 
@@ -133,7 +168,7 @@ class Ephemera:
             )
             posted.append(RemoteId(str(message.message_id)))
 
-        await self._try(chat, post)
+        self._raise_doubt(await self._try(chat, post))
         return posted[0] if posted else None
 
     async def _try(

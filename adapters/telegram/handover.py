@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from telegram import Bot, Update
+from telegram import Update
 from telegram.error import TelegramError
 
 from adapters.telegram.decode import Me, decode
@@ -70,7 +70,7 @@ class Handover:
         self.malformed = 0
         """Updates stepped over since the start."""
 
-    def read(self, bot: Bot, raw: Sequence[Json]) -> Batch:
+    def read(self, raw: Sequence[Json]) -> Batch:
         """Decode each update by itself; a malformed one is counted, logged and left out."""
         inbounds: list[Inbound] = []
         queries: list[str] = []
@@ -78,7 +78,7 @@ class Handover:
         ids = [u["update_id"] for u in raw if isinstance(u, dict) and "update_id" in u]
         for item in raw:
             try:
-                update = Update.de_json(item, bot)  # type: ignore[arg-type]
+                update = Update.de_json(item, None)  # type: ignore[arg-type]
                 inbound = decode(update, self._me)
             except Exception as err:  # noqa: BLE001 - a receive loop: no update may stop the rest
                 self._step_over(item, err)

@@ -84,8 +84,7 @@ class Poller:
                 self._intake.caught_up(PlatformName.TELEGRAM)
 
     async def _take(self, raw: Sequence[Json], offset: int | None) -> int | None:
-        async with self._link.bot() as bot:
-            batch = self._handover.read(bot, raw)
+        batch = self._handover.read(raw)
         if batch.last is None:  # nothing to confirm by: not what the Bot API sends
             self._pulse.fault("getUpdates answers without update ids")
             await self._backoff.pause()

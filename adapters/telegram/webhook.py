@@ -84,8 +84,8 @@ class WebhookServer:
             raw = json.loads(await request.read())
         except ValueError:
             return web.Response(status=400)
-        async with self._in_order, self._link.bot() as bot:
-            batch = self._handover.read(bot, [raw])
+        async with self._in_order:
+            batch = self._handover.read([raw])
             try:
                 await self._handover.commit(batch, None)
             except TransientError as err:

@@ -16,7 +16,7 @@ from core.ports import Mark
 from tests.fakes.intake import FakeIntake
 from tests.fakes.telegram_api import FakeTelegram
 from tests.fakes.telegram_faults import Html, Lost, Reset, Stall, Status, TooMany
-from tests.fakes.telegram_rig import at, platform_for, running
+from tests.fakes.telegram_rig import HeldClock, at, platform_for, quick, running
 from tests.fakes.telegram_world import ANNA, BOB
 
 
@@ -331,12 +331,41 @@ async def test_progress_in_a_group_is_one_edited_message_and_leaves_room_for_ans
     await platform.send(here, Say("the answer"))
 
 
-async def test_progress_that_fails_is_forgotten(
+async def test_a_progress_edit_in_doubt_says_so(
     fake: FakeTelegram, platform: TelegramPlatform
 ) -> None:
     here = at(fake, fake.group())
     remote = await platform.show_progress(here, 1, None, "one")
     fake.fault("editMessageText", Lost())
+    with pytest.raises(TransientError) as caught:
+        await platform.show_progress(here, 1, remote, "two")
+    assert caught.value.doubtful
+
+
+async def test_a_draft_is_kept_alive_while_a_step_takes_long(
+    fake: FakeTelegram, tmp_path: Path
+) -> None:
+    clock = HeldClock()
+    platform = TelegramPlatform(quick(fake), clock=clock, lock_dir=tmp_path)
+    here, nobody = at(fake, ANNA.id), RemoteId("")
+    await platform.show_progress(here, 7, None, "building")
+    await platform.acknowledge(here, nobody, Mark.WORKING)
+    assert len(fake.world.drafts) == 1
+    clock.at += 21.0
+    await platform.acknowledge(here, nobody, Mark.WORKING)
+    assert fake.world.drafts == [(ANNA.id, 7, "building")] * 2
+    await platform.acknowledge(here, nobody, Mark.DONE)
+    clock.at += 21.0
+    await platform.acknowledge(here, nobody, Mark.WORKING)
+    assert len(fake.world.drafts) == 2
+
+
+async def test_progress_that_fails_is_forgotten(
+    fake: FakeTelegram, platform: TelegramPlatform
+) -> None:
+    here = at(fake, fake.group())
+    remote = await platform.show_progress(here, 1, None, "one")
+    fake.fault("editMessageText", Status(400, "Bad Request: message can't be edited"))
     assert await platform.show_progress(here, 1, remote, "two") == remote
     fake.fault("editMessageText", TooMany(30))
     assert await platform.show_progress(here, 1, remote, "three") == remote

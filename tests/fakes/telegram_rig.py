@@ -31,6 +31,21 @@ class RealClock:
         return time.monotonic()
 
 
+class HeldClock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def now(self) -> float:
+        """The held time."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """The held time."""
+        return self.at
+
+
 def quick(fake: FakeTelegram) -> TelegramOptions:
     """Options that point at the fake and never wait long."""
     return TelegramOptions(

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from adapters.telegram.pacing import Pacing
+from tests.fakes.telegram_rig import HeldClock
 
 GROUP = -100
 PERSON = 7
-
-
-class HeldClock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.at = 1000.0
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
 
 
 def made() -> tuple[Pacing, HeldClock]:
