@@ -19,9 +19,13 @@ def token_lock(token: str, folder: Path) -> Iterator[None]:
     folder gives no token away.
     """
     digest = hashlib.sha256(token.encode()).hexdigest()[:24]
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"telegram-{digest}.lock"
-    with path.open("a", encoding="utf-8") as file:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = path.open("a", encoding="utf-8")
+    except OSError as err:
+        raise UserError(f"The lock file {path} cannot be made: {err.strerror}.") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

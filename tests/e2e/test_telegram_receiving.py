@@ -138,6 +138,14 @@ async def test_a_second_process_with_the_token_on_this_machine_is_refused(
         pass  # the lock went with the first
 
 
+async def test_a_lock_that_cannot_be_made_is_an_error_that_names_it(
+    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="lock file"):
+        await platform_for(fake, tmp_path / "file").run(intake)
+
+
 @pytest.mark.parametrize(
     "fault",
     [
