@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 ARGS ?=
 
-.PHONY: run test check lint bench soak format clean system
+.PHONY: run test check lint bench soak format docs clean system
 
 run: $(VENV)/.run
 	@command -v bwrap >/dev/null || echo "Hint: without bubblewrap the agent cannot run commands: apt-get install bubblewrap" >&2
@@ -28,6 +28,9 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m docs.generate
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(ARGS)
