@@ -20,7 +20,7 @@ START, END = "<!-- commands -->\n", "<!-- /commands -->"
 HEAD = """\
 # State machines
 
-Drawn from the `EDGES` tables beside each machine (`make docs`); Hypothesis holds the machines to them.
+Drawn from the `EDGES` table beside each machine (`make docs`); Hypothesis holds them to it.
 """
 
 

@@ -7,14 +7,14 @@ second, and whatever it forgets at a crash the store tells it again at the next 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
 
 from core.errors import Fenced, TransientError
-from core.messages import LaneKey, TurnId
+from core.messages import Address, LaneKey, PlatformName, TurnId
 from core.ports import Clock
 from core.sessions.lane import Outcome, Rest
 from core.sessions.ports import Begun, Dispatcher, Ending, Signals, Store, TurnRef
@@ -68,7 +68,9 @@ class Lanes:
         self._collect = collect
         self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
         self._timers_changed = asyncio.Event()
-        self._closing = False
+        self._closing = asyncio.Event()
+        self._open: set[PlatformName] = set()
+        self._early: set[LaneKey] = set()
         self._worker: TurnWorker | None = None
         self._followers: Followers | None = None
 
@@ -83,7 +85,7 @@ class Lanes:
         for lane, turn in signals.cancel:
             self._dispatcher.signal(lane, turn)
         for lane in signals.wake:
-            self._dispatcher.enlist(lane)
+            self._enlist(lane)
         for lane in signals.deliver:
             followers.delivery.enlist(lane)
         for lane in signals.judge:
@@ -100,30 +102,45 @@ class Lanes:
             tasks.create_task(self._dispatcher.run(self._drain, self._cancel), name="dispatcher")
             tasks.create_task(self._keep_timers(), name="timers")
 
-    async def start(self, heard: Callable[[LaneKey], asyncio.Event | None]) -> None:
-        """Take up what an earlier run left: at once what is to be sent, and turns once the
-        platform's first backlog is in, at most 10 s later."""
-        found = await self._store.unfinished()
-        self.follow(Signals(deliver=found.outbox))
-        async with asyncio.TaskGroup() as waits:
-            for lane in found.lanes | found.goals:
-                again = lane in found.goals
-                waits.create_task(self._revive(lane, heard(lane), again=again), name="revive")
+    async def start(self, backlogs: Mapping[PlatformName, asyncio.Event]) -> None:
+        """Take up what an earlier run left: at once what is to be sent; a platform's lanes once
+        its first backlog is in, at most 10 s later, so that a /stop sent meanwhile comes first.
 
-    async def _revive(self, lane: LaneKey, heard: asyncio.Event | None, *, again: bool) -> None:
-        if heard is not None:
-            try:
-                async with asyncio.timeout(BACKLOG_WAIT_S):
-                    await heard.wait()
-            except TimeoutError:
-                log.warning("backlog_late", lane=lane)
-        if again:
+        Lanes of platforms that are not among `backlogs` rest in this run.
+        """
+        found = await self._store.unfinished()
+        self.follow(Signals(wake=found.lanes, deliver=found.outbox))
+        async with asyncio.TaskGroup() as waits:
+            for name, heard in backlogs.items():
+                goals = [lane for lane in found.goals if Address.of(lane).platform is name]
+                waits.create_task(self._open_platform(name, heard, goals), name=f"open {name}")
+
+    async def _open_platform(
+        self, name: PlatformName, heard: asyncio.Event, goals: Collection[LaneKey]
+    ) -> None:
+        try:
+            async with asyncio.timeout(BACKLOG_WAIT_S):
+                await heard.wait()
+        except TimeoutError:
+            log.warning("backlog_late", platform=name)
+        self._open.add(name)
+        for lane in goals:
             self.follow(await self._store.enter_session(lane))
-        self._dispatcher.enlist(lane)
+            self._enlist(lane)
+        early = {lane for lane in self._early if Address.of(lane).platform is name}
+        self._early -= early
+        for lane in early:
+            self._dispatcher.enlist(lane)
+
+    def _enlist(self, lane: LaneKey) -> None:
+        if Address.of(lane).platform in self._open:
+            self._dispatcher.enlist(lane)
+        else:
+            self._early.add(lane)
 
     async def finish(self, within_s: float) -> None:
         """Begin nothing more and let running turns end, for at most that long."""
-        self._closing = True
+        self._closing.set()
         tasks = [task for _, task in self._running.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=within_s)
@@ -140,7 +157,7 @@ class Lanes:
 
     async def _drain(self, lane: LaneKey) -> None:
         """Work a lane's turns, one after the other, until it has none."""
-        if self._closing:
+        if self._closing.is_set():
             return
         now, collect = self._clock.now(), self._collect
         try:
@@ -159,6 +176,8 @@ class Lanes:
                 log.warning("turn_fenced", lane=lane, turn=ref.turn)
                 return
             self.follow(signals)
+            if self._closing.is_set():
+                return  # a turn that has just begun is taken up at the next start
         if next_.until is not None:
             self._wake_at(lane, next_.until)
 
@@ -175,7 +194,7 @@ class Lanes:
 
     def _wake_at(self, lane: LaneKey, until: float) -> None:
         delay = max(0.0, until - self._clock.now())
-        asyncio.get_running_loop().call_later(delay, self._dispatcher.enlist, lane)
+        asyncio.get_running_loop().call_later(delay, self._enlist, lane)
 
     async def _turn(self, ref: TurnRef, begun: Begun) -> Ending:
         """Run a turn in a task of its own, so that /stop can end it and nothing else."""

@@ -15,7 +15,6 @@ from typing import TypeAlias
 import structlog
 
 from core.errors import PursuitError, UserError
-from core.messages import Address, LaneKey
 from core.ports import Platform
 from core.sessions.ports import Store
 from gateway.card import Cards
@@ -88,20 +87,16 @@ class Program:
     def _start_core(self, core: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Start all that works on what was accepted; eternal, so each is cancelled at the end."""
         parts = self._parts
+        backlogs = {p.name: parts.router.backlog(p.name) for p in parts.platforms}
         lives: tuple[tuple[Coroutine[object, object, None], str], ...] = (
             (parts.narrator.run(), "narrator"),
             (parts.delivery.run(), "delivery"),
             (parts.cards.run(), "cards"),
             (parts.court.run(), "judge"),
             (parts.lanes.run(), "lanes"),
-            (parts.lanes.start(self._backlog_of), "take-up"),
+            (parts.lanes.start(backlogs), "take-up"),
         )
         return [core.create_task(life, name=name) for life, name in lives]
-
-    def _backlog_of(self, lane: LaneKey) -> asyncio.Event | None:
-        """What a lane waits for before it works again; None where its platform is not here."""
-        name = Address.of(lane).platform
-        return None if self._parts.platforms.get(name) is None else self._parts.router.backlog(name)
 
     async def _receive(self) -> None:
         """Receive on every platform until told to stop or until none is left."""
