@@ -23,6 +23,7 @@ log = structlog.get_logger(__name__)
 
 BACKLOG_WAIT_S = 10.0
 RETRY_S = 5.0
+HOUSEKEEPING_S = 3600.0
 
 
 class TurnWorker(Protocol):
@@ -101,6 +102,7 @@ class Lanes:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._dispatcher.run(self._drain, self._cancel), name="dispatcher")
             tasks.create_task(self._keep_timers(), name="timers")
+            tasks.create_task(self._keep_house(), name="housekeeping")
 
     async def start(self, backlogs: Mapping[PlatformName, asyncio.Event]) -> None:
         """Take up what an earlier run left: at once what is to be sent; a platform's lanes once
@@ -228,3 +230,14 @@ class Lanes:
                 pass
             if timer is not None:
                 self.follow(await self._store.fire(timer))
+
+    async def _keep_house(self) -> None:
+        """Delete what is old, in slices that hold nobody up."""
+        await self._dispatcher.lead()
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_S)
+            try:
+                while await self._store.prune():
+                    log.debug("pruned")
+            except TransientError as error:
+                log.warning("housekeeping_failed", error=str(error))

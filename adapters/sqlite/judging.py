@@ -1,4 +1,4 @@
-"""Jobs round a goal's judge and timer, and what a start finds."""
+"""Jobs round a goal's judge and its timer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from core.sessions.ports import (
     OpenJudgement,
     Signals,
     Timer,
-    Unfinished,
     UsageOf,
 )
 
@@ -111,41 +110,3 @@ def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals:
     if gone.rowcount:
         tx.advance(tx.lane(timer.lane), TimerFired(timer.goal, timer.generation))
     return tx.signals()
-
-
-def unfinished(conn: sqlite3.Connection) -> Unfinished:
-    """Lanes with something to run, to send, or with an active goal. Reservations that a crash
-    left behind count as spent."""
-    lanes = conn.execute(
-        "SELECT key FROM lane WHERE phase <> 'idle' UNION "
-        "SELECT lane FROM inbox WHERE state = 'ready'"
-    ).fetchall()
-    outbox = conn.execute(
-        "SELECT DISTINCT lane FROM outbox WHERE state IN ('ready', 'sending')"
-    ).fetchall()
-    goals = [
-        key
-        for key, session in conn.execute(
-            "SELECT l.key, l.session FROM lane l JOIN state_meta m ON m.key = 'goal:' || l.session"
-        ).fetchall()
-        if load_slot(conn, session).active is not None
-    ]
-    return Unfinished(
-        frozenset(LaneKey(key) for (key,) in lanes),
-        frozenset(LaneKey(key) for (key,) in outbox),
-        frozenset(LaneKey(key) for key in goals),
-    )
-
-
-def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
-    """Whether a lane is idle, with an empty inbox and outbox and no active goal."""
-    found = conn.execute("SELECT phase, session FROM lane WHERE key = ?", (key,)).fetchone()
-    if found is None:
-        return True
-    phase, session = found
-    (work,) = conn.execute(
-        "SELECT EXISTS (SELECT 1 FROM inbox WHERE lane = ?1 AND state = 'ready') OR "
-        "EXISTS (SELECT 1 FROM outbox WHERE lane = ?1 AND state IN ('ready', 'sending'))",
-        (key,),
-    ).fetchone()
-    return phase == "idle" and not work and load_slot(conn, session).active is None

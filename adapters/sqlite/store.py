@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sqlite import intake, judging, outbox, turns
+from adapters.sqlite import intake, judging, outbox, turns, upkeep
 from adapters.sqlite.database import FILE_NAME, open_database, open_reader
 from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
@@ -208,11 +208,16 @@ class SqliteStore:
 
     async def at_rest(self, lane: LaneKey) -> bool:
         """See `Store.at_rest`."""
-        return await self._read(lambda conn: judging.at_rest(conn, lane))
+        return await self._read(lambda conn: upkeep.at_rest(conn, lane))
 
     async def unfinished(self) -> Unfinished:
         """See `Store.unfinished`."""
-        return await self._read(judging.unfinished)
+        return await self._read(upkeep.unfinished)
+
+    async def prune(self) -> bool:
+        """See `Store.prune`."""
+        now = self._clock.now()
+        return await self._writer.submit(lambda conn: upkeep.prune(conn, now))
 
     async def next_timer(self) -> Timer | None:
         """See `Store.next_timer`."""

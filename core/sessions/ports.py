@@ -336,6 +336,10 @@ class Store(Protocol):
         """What a start finds."""
         ...
 
+    async def prune(self) -> bool:
+        """Delete a slice of what is done with and older than a week; False when none is left."""
+        ...
+
     async def next_timer(self) -> Timer | None:
         """The timer that is due first."""
         ...

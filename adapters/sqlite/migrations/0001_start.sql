@@ -107,6 +107,7 @@ CREATE TABLE outbox (
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (lane, id) WHERE state IN ('ready', 'sending');
 
+CREATE INDEX outbox_over ON outbox (first_try) WHERE state IN ('sent', 'dead') AND card = 0;
 CREATE INDEX outbox_cards ON outbox (lane, id) WHERE card = 1;
 
 CREATE TABLE timer (
