@@ -14,12 +14,18 @@ _UNPRINTED = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _BIDI = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def fenced(text: str) -> str:
-    """The text between `<<<` and `>>>` lines, which are longer than any such run inside it."""
+def fenced(text: str, *, inline: bool = False) -> str:
+    """The text between `<<<` and `>>>`, which are longer than any such run inside it and stand
+    on lines of their own unless `inline`."""
     shown = plain(text)
     longest = max((len(run) for run in _RUNS.findall(shown)), default=0)
     length = max(LEAST_RUN, longest + 1)
-    return f"{'<' * length}\n{shown}\n{'>' * length}"
+    gap = ""
+    if not inline:
+        gap = "\n"
+    elif shown[:1] in {"<", ">"} or shown[-1:] in {"<", ">"}:
+        gap = " "  # else the text's own marks would lengthen the fence's
+    return f"{'<' * length}{gap}{shown}{gap}{'>' * length}"
 
 
 def clip(text: str, limit: int) -> str:

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from core.agent.transcript import Json, Receipt, User
 from core.fence import clip, fenced, one_line, plain
-from core.goals import prompts
+from core.goals import local_judge, prompts
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.ports import Model, ModelFailure, Request, Usage
 
@@ -141,32 +141,48 @@ async def judge(
 
 
 def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL) -> Request:
-    """The one call: the rules as system text, the evidence as a single message."""
-    short = profile is JudgeProfile.LOCAL
+    """The one call: the rules as system text, the evidence as a message."""
     limits = _LIMITS[profile]
-    seen = list(subject.receipts)
-    goal = [clip(subject.goal, GOAL_LIMIT)]
-    goal += prompts.terms(
+    said = clip(plain(subject.answer), limits.answer)
+    calls = "\n".join(map(_line, subject.receipts[-limits.receipts :]))
+    files = _files(subject.workspace or (), limits)
+    match profile:
+        case JudgeProfile.LOCAL:
+            asked = local_judge.question(goal=_goal(subject), said=said, calls=calls, files=files)
+            return Request(
+                system=local_judge.SYSTEM,
+                messages=local_judge.conversation(asked),
+                schema=verdict_schema(may_wait=False, bounded=True),
+            )
+        case JudgeProfile.FULL:
+            may_wait = subject.may_wait
+            return Request(
+                system=prompts.judge_system(may_wait=may_wait),
+                messages=(User(_question(subject, said, calls, files)),),
+                schema=verdict_schema(may_wait=may_wait, bounded=False),
+            )
+        case _:
+            assert_never(profile)
+
+
+def _question(subject: JudgeInput, said: str, calls: str, files: str) -> str:
+    blocks = [
+        ("GOAL", _goal(subject)),
+        ("FILES in the workspace now", "" if subject.workspace is None else files or "(none)"),
+        ("FILES written by the agent", _written(subject.receipts)),
+        ("RECEIPTS of the last calls", calls or "(none)"),
+        ("AGENT'S ANSWER", said or "(empty)"),
+    ]
+    parts = [f"{title}\n{fenced(text)}" for title, text in blocks if text]
+    return "\n".join([*parts, "Is the goal reached?"])
+
+
+def _goal(subject: JudgeInput) -> str:
+    terms = prompts.terms(
         [clip(text, TERM_LIMIT) for text in subject.criteria],
         {key: clip(text, TERM_LIMIT) for key, text in subject.contract.items()},
     )
-    blocks = [
-        ("GOAL", "\n\n".join(goal)),
-        ("FILES in the workspace now", _files(subject.workspace, limits)),
-        ("FILES written by the agent", "" if short else _written(seen)),
-        (
-            "RECEIPTS of the last calls",
-            "\n".join(map(_line, seen[-limits.receipts :])) or "(none)",
-        ),
-        ("AGENT'S ANSWER", clip(plain(subject.answer), limits.answer) or "(empty)"),
-    ]
-    parts = [f"{title}\n{fenced(text)}" for title, text in blocks if text]
-    may_wait = subject.may_wait and not short
-    return Request(
-        system=prompts.judge_system(short=short, may_wait=may_wait),
-        messages=(User("\n".join([*parts, "Is the goal reached?"])),),
-        schema=verdict_schema(may_wait=may_wait, bounded=short),
-    )
+    return "\n\n".join([clip(subject.goal, GOAL_LIMIT), *terms])
 
 
 def verdict_schema(*, may_wait: bool, bounded: bool) -> dict[str, Json]:
@@ -248,13 +264,12 @@ def _line(seen: SeenCall) -> str:
         ended += ", still running in the background"
     arguments = one_line(seen.arguments, ARGUMENTS_SHOWN)
     wrote = f", wrote {receipt.path} ({receipt.size} bytes)" if receipt.ok and receipt.path else ""
-    shown = json.dumps(plain(seen.result)[-RESULT_SHOWN:], ensure_ascii=False)
-    return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}; result ends {shown}"
+    shown = one_line(seen.result[-RESULT_SHOWN:], RESULT_SHOWN)
+    said = f"; result ends: {shown}" if shown else ""
+    return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}{said}"
 
 
-def _files(files: Sequence[WorkspaceFile] | None, limits: _Limits) -> str:
-    if files is None:
-        return ""
+def _files(files: Sequence[WorkspaceFile], limits: _Limits) -> str:
     lines = [
         f"{one_line(file.path, 200)} ({file.size} bytes): "
         + json.dumps(plain(file.head)[: limits.head], ensure_ascii=False)
@@ -262,7 +277,7 @@ def _files(files: Sequence[WorkspaceFile] | None, limits: _Limits) -> str:
     ]
     if len(files) > FILES_SHOWN:
         lines.append(f"… and {len(files) - FILES_SHOWN} more")
-    return "\n".join(lines) or "(none)"
+    return "\n".join(lines)
 
 
 def _written(seen: Iterable[SeenCall]) -> str:

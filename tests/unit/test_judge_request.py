@@ -21,6 +21,7 @@ from core.goals.judge import (
     WorkspaceFile,
     judge,
     judge_request,
+    read_verdict,
 )
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
 from tests.fakes.scripted_model import Held, ScriptedModel, says
@@ -40,7 +41,7 @@ def ran(n: int, *, background: bool = False) -> Seen:
 
 
 def shown(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL) -> str:
-    [message] = judge_request(subject, profile).messages
+    message = judge_request(subject, profile).messages[-1]
     assert isinstance(message, User)
     return message.text
 
@@ -62,7 +63,7 @@ def test_the_judge_sees_goal_contract_criteria_receipts_files_and_answer() -> No
         "- outcome: a blue house",
         "- stop when: 3 tries failed",
         "1. the door too\n2. the roof",
-        'run {"command": "c0"} -> exit code 0; result ends "out 0"',
+        'run {"command": "c0"} -> exit code 0; result ends: out 0',
         "write {} -> ok, wrote b.txt (7 bytes)",
         'b.txt (7 bytes): "blue\\n"',
         "It is blue.",
@@ -93,7 +94,7 @@ def test_long_arguments_and_results_are_cut() -> None:
     line = shown(JudgeInput(goal="g", answer="a", receipts=(seen,)))
     assert "a" * 119 + "…" in line
     assert "a" * 121 not in line
-    assert "r" * 197 + 'END"' in line
+    assert "result ends: " + "r" * 197 + "END\n" in line
     assert "r" * 198 not in line
     assert "FAILED" in line
 
@@ -128,7 +129,19 @@ def test_the_question_to_a_small_model_is_short() -> None:
         receipts=[Seen("run", "y" * 900, Receipt(ok=True, summary=""), "z" * 900)] * 12,
     )
     request = judge_request(big, JudgeProfile.LOCAL)
-    assert len(request.system) + len(shown(big, JudgeProfile.LOCAL)) < 4_500
+    told = request.system + "".join(message.text for message in request.messages)
+    assert len(told) < 6_000
+
+
+def test_the_examples_of_a_small_model_are_verdicts_in_the_form_of_the_question() -> None:
+    *examples, asked = judge_request(SUBJECT, JudgeProfile.LOCAL).messages
+    assert isinstance(asked, User)
+    for question, answer in zip(examples[::2], examples[1::2], strict=True):
+        assert isinstance(question, User)
+        assert isinstance(read_verdict(answer.text), Verdict)
+        labels = [line.split(" ")[0] for line in question.text.splitlines() if " <<<" in line]
+        assert labels == ["SAID", "GOAL", "CALLS", "FILES"]
+    assert [w for w in ("SAID", "GOAL", "CALLS", "FILES") if f"{w} <<<" in asked.text]
 
 
 @given(st.text(st.sampled_from("<>\n ab\u202e\x00"), max_size=60))
@@ -139,6 +152,17 @@ def test_no_text_can_close_its_fence(text: str) -> None:
     assert len(opening) == len(closing) >= 3
     assert opening not in "\n".join(inside)
     assert closing not in "\n".join(inside)
+
+
+@given(st.text(st.sampled_from("<>\n{}ab"), max_size=80))
+def test_no_text_can_close_a_fence_that_stands_beside_it(text: str) -> None:
+    shown_text = fenced(text, inline=True)
+    marks = re.match("<+", shown_text)
+    assert marks is not None
+    closing = ">" * len(marks[0])
+    assert shown_text.endswith(closing)
+    assert shown_text.count(closing) == 1
+    assert shown_text.count(marks[0]) == 1
 
 
 @given(st.text(st.sampled_from("<>\n{}ab"), max_size=80))
