@@ -31,6 +31,7 @@ def clean(data: bytes) -> str:
 class Capture:
     """The first and the last bytes of an output of any length."""
 
+    kept: int = KEPT_BYTES
     total: int = 0
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
@@ -38,11 +39,11 @@ class Capture:
     def feed(self, data: bytes) -> None:
         """Take the next piece."""
         self.total += len(data)
-        room = KEPT_BYTES - len(self.head)
+        room = self.kept - len(self.head)
         self.head += data[:room]
-        self.tail += data[max(room, 0) :][-KEPT_BYTES:]
-        if len(self.tail) > 4 * KEPT_BYTES:
-            del self.tail[:-KEPT_BYTES]
+        self.tail += data[max(room, 0) :][-self.kept :]
+        if len(self.tail) > 4 * self.kept:
+            del self.tail[: -self.kept]
 
     def shown(self, whole: str) -> str:
         """The text for the model, its middle left out when it is long; `whole` says where the
@@ -51,7 +52,7 @@ class Capture:
         start = clean(bytes(self.head + self.tail if joined else self.head))
         if joined and len(start) <= SHOWN_CHARS:
             return start.rstrip("\n")
-        end = start if joined else clean(bytes(self.tail[-KEPT_BYTES:]).lstrip(CONTINUATIONS))
+        end = start if joined else clean(bytes(self.tail[-self.kept :]).lstrip(CONTINUATIONS))
         half = SHOWN_CHARS // 2
         return (
             f"{start[:half]}\n[… the middle of {self.total} bytes is left out{whole} …]\n"

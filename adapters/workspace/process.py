@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO
 
 from adapters.workspace.output import SHOWN_CHARS, Capture
 from adapters.workspace.spool import Spool
@@ -24,54 +26,85 @@ TERM_S = 1.4
 LINGER_S = 0.3
 """How long the output of a command that has ended may stay open in another's hands."""
 
+PIECE_BYTES = 256 * 1024
+ROUNDS = 10
+
 MARK = "PURSUIT_RUN"
 """A variable by which a bare command's processes are found when they leave its session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to execute; `mark` is set for commands that no sandbox holds together."""
+    """What to execute: bubblewrap when `sandboxed`; `mark` is set for commands of the agent's that
+    no sandbox holds together."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    sandboxed: bool = False
     mark: str = ""
 
+    def telling(self, descriptor: int) -> tuple[str, ...]:
+        """The words, with bubblewrap writing its first inner process's id to a descriptor."""
+        if not self.sandboxed:
+            return self.argv
+        return (self.argv[0], "--info-fd", str(descriptor), *self.argv[1:])
 
-class Process(asyncio.SubprocessProtocol):
-    """One command, from `start` until `end` has returned or it ended by itself."""
 
-    def __init__(self, launch: Launch, spool: Spool) -> None:
+class Process:
+    """One command, from `start` until it ended by itself or `end` has returned.
+
+    Started without any await: a cancelled caller either has it or never began it.
+    """
+
+    def __init__(
+        self, child: subprocess.Popen[bytes], launch: Launch, spool: Spool | None, told: int
+    ) -> None:
         self.capture = Capture()
+        self._child = child
         self._launch = launch
         self._spool = spool
-        self._transport: asyncio.SubprocessTransport | None = None
+        self._told = told
+        self._first_inside: int | None = None
+        self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._closed = asyncio.Event()
         self._started = time.monotonic()
         self._ended: float | None = None
+        self._pidfd: int | None = os.pidfd_open(child.pid)
+        self._output: IO[bytes] | None = child.stdout
+        self._loop.add_reader(self._pidfd, self._on_exit)
+        if self._output is not None:
+            os.set_blocking(self._output.fileno(), False)
+            self._loop.add_reader(self._output.fileno(), self._on_output)
 
     @classmethod
-    async def start(cls, launch: Launch, spool: Spool) -> Process:
-        """Raises OSError when the program cannot be executed."""
-        process = cls(launch, spool)
+    def start(cls, launch: Launch, spool: Spool | None = None) -> Process:
+        """Raises OSError when the program cannot be executed; needs a running loop."""
         env = {**launch.env, **({MARK: launch.mark} if launch.mark else {})}
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: process,
-            *launch.argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=env,
-            cwd=launch.cwd,
-            start_new_session=True,
-        )
-        return process
+        told, tell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            child = subprocess.Popen(  # noqa: S603 (what runs is the caller's matter)
+                launch.telling(tell),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=env,
+                cwd=launch.cwd,
+                start_new_session=True,
+                pass_fds=(tell,) if launch.sandboxed else (),
+            )
+        except BaseException:
+            os.close(told)
+            raise
+        finally:
+            os.close(tell)
+        return cls(child, launch, spool, told)
 
     @property
     def exit_code(self) -> int | None:
         """As a shell tells it (128 + the signal's number); None while it runs."""
-        code = self._transport.get_returncode() if self._transport is not None else None
+        code = self._child.returncode
         return code if code is None or code >= 0 else 128 - code
 
     @property
@@ -82,14 +115,12 @@ class Process(asyncio.SubprocessProtocol):
     @property
     def output(self) -> str:
         """What it printed so far, for the model."""
-        return self.capture.shown(self._spool.where())
+        return self.capture.shown(self._spool.where() if self._spool is not None else "")
 
     async def wait(self) -> None:
         """Until it has ended and its output is closed; ends what it left behind."""
         await self._exited.wait()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                await self._closed.wait()
+        await _within(LINGER_S, self._closed.wait())
         await self.end()
 
     async def end(self) -> None:
@@ -97,88 +128,116 @@ class Process(asyncio.SubprocessProtocol):
 
         When this is cancelled while it waits, SIGKILL comes at once.
         """
-        if self._signal(signal.SIGTERM) and not self._exited.is_set():
-            try:
-                async with asyncio.timeout(TERM_S):
-                    await self._gone()
-            except TimeoutError:
-                pass
-            finally:
-                self._kill()
-        self._kill()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                await self._exited.wait()
-        if self._transport is not None:
-            self._transport.close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                await self._closed.wait()
+        try:
+            if self._signal(signal.SIGTERM):
+                await _within(TERM_S, self._gone())
+        finally:
+            self._kill()
+        try:
+            await _within(LINGER_S, self._gone())
+            await _within(LINGER_S, self._closed.wait())
+        finally:
+            self._close_output()
 
     async def _gone(self) -> None:
+        """Until none of its processes is left; only the first one's end comes as an event.
+
+        bubblewrap's outer process may end a moment before its first inner one, with which all
+        the others die.
+        """
         await self._exited.wait()
-        while self._members():  # noqa: ASYNC110 (the kernel tells nobody of a bare one's end)
-            await asyncio.sleep(0.05)
+        while self._members() or _lives(self._first_inside):  # noqa: ASYNC110 (no event tells it)
+            await asyncio.sleep(0.01)
 
     def _members(self) -> list[int]:
         """The process's descendants, and whatever carries its mark; never itself."""
+        own = self._child.pid
         found = _marked(self._launch.mark) if self._launch.mark else []
-        if self._transport is not None and not self._exited.is_set():
-            own = self._transport.get_pid()
+        if not self._exited.is_set():
             found += [pid for pid in _descendants(own) if pid not in found]
-            found = [pid for pid in found if pid != own]
-        return found
+        return [pid for pid in found if pid != own]
 
     def _signal(self, number: signal.Signals) -> bool:
-        """Signal all but the outermost, which waits for them; True when there were any."""
+        """Signal all processes but the sandbox's outermost, which waits for the others; True when
+        there were any."""
         members = self._members()
         for pid in members:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-        return bool(members) or bool(self._launch.mark and self._signal_own(number))
+        bare = bool(self._launch.mark) and self._signal_own(number)
+        return bool(members) or bare
 
     def _signal_own(self, number: signal.Signals) -> bool:
-        if self._transport is None or self._exited.is_set():
+        if self._exited.is_set():
             return False
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._transport.get_pid(), number)
+            os.killpg(self._child.pid, number)
         return True
 
     def _kill(self) -> None:
         """In a sandbox the death of its first process takes all others along; the outer one
-        then sees it and ends. Killing that too covers a sandbox that is still being built."""
-        self._signal(signal.SIGKILL)
+        then sees it and ends. Killing that too covers a sandbox that is still being built, and
+        looking again finds what a bare process started while it was being looked for."""
+        for _ in range(ROUNDS):
+            if not self._signal(signal.SIGKILL):
+                break
+            self._signal_own(signal.SIGKILL)
         self._signal_own(signal.SIGKILL)
 
-    # asyncio's callbacks
+    # The loop's callbacks
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The process runs."""
-        self._transport = cast("asyncio.SubprocessTransport", transport)
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """A piece of output; reading pauses until the spool has it."""
-        first = self.capture.total <= SHOWN_CHARS
-        self.capture.feed(data)
-        if self.capture.total <= SHOWN_CHARS or self._spool.full or self._transport is None:
+    def _on_output(self) -> None:
+        """A piece of output, or its end; reading pauses until the spool has it."""
+        if self._output is None:
             return
-        before = bytes(self.capture.head[: self.capture.total - len(data)]) if first else b""
-        pipe = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd))
-        pipe.pause_reading()
-        writing = asyncio.get_running_loop().run_in_executor(
-            None, self._spool.write, before + data
-        )
-        writing.add_done_callback(lambda _: pipe.resume_reading())
+        try:
+            data = os.read(self._output.fileno(), PIECE_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._close_output()
+            return
+        short = self.capture.total <= SHOWN_CHARS
+        self.capture.feed(data)
+        if self.capture.total <= SHOWN_CHARS or self._spool is None or self._spool.full:
+            return
+        before = bytes(self.capture.head[: self.capture.total - len(data)]) if short else b""
+        self._loop.remove_reader(self._output.fileno())
+        writing = self._loop.run_in_executor(None, self._spool.write, before + data)
+        writing.add_done_callback(lambda _: self._resume())
 
-    def process_exited(self) -> None:
-        """It has ended; its output may still be open."""
+    def _resume(self) -> None:
+        if self._output is not None:
+            self._loop.add_reader(self._output.fileno(), self._on_output)
+
+    def _close_output(self) -> None:
+        if self._output is not None:
+            self._loop.remove_reader(self._output.fileno())
+            self._output.close()
+            self._output = None
+        if self._spool is not None:
+            self._spool.close()
+        self._closed.set()
+
+    def _on_exit(self) -> None:
+        """The process itself has ended; its output may still be open."""
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+        self._child.wait()  # returns at once: it has ended
+        with suppress(BlockingIOError):
+            found = re.search(rb'"child-pid": *(\d+)', os.read(self._told, 1000))
+            self._first_inside = int(found[1]) if found else None
+        os.close(self._told)
         self._ended = time.monotonic()
         self._exited.set()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It has ended and nobody holds its output."""
-        self._spool.close()
-        self._closed.set()
+
+async def _within(seconds: float, waiting: Awaitable[object]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await waiting
 
 
 def _descendants(pid: int) -> list[int]:
@@ -189,6 +248,14 @@ def _descendants(pid: int) -> list[int]:
             for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
                 found += [int(child), *_descendants(int(child))]
     return found
+
+
+def _lives(pid: int | None) -> bool:
+    """Whether the process is there and no mere entry that nobody has collected."""
+    try:
+        return pid is not None and b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
 
 
 def _marked(mark: str) -> list[int]:

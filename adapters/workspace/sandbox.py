@@ -17,8 +17,7 @@ from pathlib import Path
 
 from adapters.workspace.listing import OWN_FOLDER
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
-from adapters.workspace.output import clean
-from adapters.workspace.process import Launch
+from adapters.workspace.process import Launch, Process
 from core.errors import UserError
 
 PROBE_S = 10.0
@@ -75,11 +74,27 @@ ETC = (
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Sandbox:
-    """Builds the launches of one configuration."""
+def _runtime() -> Path | None:
+    """The folder of the Python that runs this program, where /usr does not hold it: on such a
+    machine it may be the only one."""
+    prefix = Path(os.path.realpath(sys.base_prefix))
+    return None if prefix.is_relative_to("/usr") or prefix == Path("/") else prefix
 
-    def __init__(self, options: WorkspaceOptions, hidden: tuple[Path, ...]) -> None:
+
+PYTHON = _runtime()
+
+
+class Sandbox:
+    """Builds the launches of one configuration; `runtime` is shown read-only and ends the PATH."""
+
+    def __init__(
+        self,
+        options: WorkspaceOptions,
+        hidden: tuple[Path, ...],
+        runtime: Path | None = PYTHON,
+    ) -> None:
         self._options = options
+        self._runtime = runtime
         self._hidden = hidden
         self._probing = asyncio.Lock()
         self._works = options.sandbox is Sandboxing.NONE
@@ -103,27 +118,20 @@ class Sandbox:
         """Why it does not work, "" when it does."""
         argv = (*self._bwrap(None), *self._limited("/bin/true && /bin/true"))
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                env={"PATH": PATH},
-            )
+            process = Process.start(Launch(argv, {"PATH": PATH}, Path("/"), sandboxed=True))
         except OSError as error:
             return f"{self._options.bwrap}: {error.strerror or error}"
         try:
             async with asyncio.timeout(PROBE_S):
-                said, _ = await process.communicate()
+                await process.wait()
         except TimeoutError:
             return f"{self._options.bwrap} did not end within {PROBE_S:.0f} s"
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode == 0:
+            await process.end()
+        if process.exit_code == 0:
             return ""
-        return clean(said)[:200].strip() or f"{self._options.bwrap}: exit {process.returncode}"
+        said = " ".join(process.output.split())
+        return said[:200] or f"{self._options.bwrap}: exit {process.exit_code}"
 
     def launch(self, command: str, workspace: Path) -> Launch:
         """The command in the sandbox, or bare where the config says so."""
@@ -132,12 +140,12 @@ class Sandbox:
         if self._options.sandbox is Sandboxing.NONE:
             return Launch(self._limited(command), env, folder, mark=secrets.token_hex(8))
         argv = (*self._bwrap(folder), *self._limited(command))
-        return Launch(argv, env, Path("/"))
+        return Launch(argv, env, Path("/"), sandboxed=True)
 
     def _env(self, workspace: Path) -> dict[str, str]:
         """All that a command finds in its environment. bubblewrap itself gets no more than
         this either: its own can be read inside as /proc/1/environ."""
-        runtime = _runtime()
+        runtime = self._runtime
         return {
             "PATH": f"{PATH}:{runtime / 'bin'}" if runtime else PATH,
             "HOME": str(workspace / OWN_FOLDER / "home"),
@@ -194,8 +202,7 @@ class Sandbox:
         mounts: dict[Path, tuple[str, ...]] = {
             p: ("--bind", str(p), str(p)) for p in open_folders if p.exists()
         }
-        runtime = _runtime()
-        if runtime is not None:
+        if (runtime := self._runtime) is not None:
             mounts.setdefault(runtime, ("--ro-bind", str(runtime), str(runtime)))
         visible = [*mounts, Path("/usr")]
         for path in (Path(os.path.realpath(p)) for p in self._hidden):
@@ -220,13 +227,6 @@ def _system() -> Iterator[str]:
     yield from ("--ro-bind-try", "/nix", "/nix")
     for name in ETC:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-
-
-def _runtime() -> Path | None:
-    """The folder of the Python that runs this program, where /usr does not hold it: on such a
-    machine it may be the only one."""
-    prefix = Path(os.path.realpath(sys.base_prefix))
-    return None if prefix.is_relative_to("/usr") or prefix == Path("/") else prefix
 
 
 def _counts_processes_per_namespace() -> bool:

@@ -10,16 +10,19 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from adapters.workspace.listing import UNLISTED
-from adapters.workspace.output import KEPT_BYTES, clean
+from adapters.workspace.output import clean
 from adapters.workspace.paths import Borders, Place, opened, told
+from adapters.workspace.process import Launch, Process
 from core.agent.transcript import Receipt
 from core.errors import UserError
 from core.tools.tool import Outcome, one_line
 
 SEARCH_S = 20.0
 MATCHES = 60
+KEPT_BYTES = 64 * 1024
 LINE_CHARS = 200
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
@@ -68,30 +71,20 @@ def _standing(place: Place) -> Iterator[tuple[str, str]]:
 async def _grep(kind: str, pattern: str, folder: str, target: str) -> Found:
     left_out = [f"--exclude-dir={name}" for name in sorted(UNLISTED)]
     options = [kind, "-rnIs" if target == "." else "-nIs", f"--max-count={MATCHES}"]
-    process = await asyncio.create_subprocess_exec(
-        "grep",
-        *(*options, *left_out, "-e", pattern, "--", target),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env=ENV,
-        cwd=folder,
-    )
-    said = b""
+    argv = ("grep", *options, *left_out, "-e", pattern, "--", target)
+    process = Process.start(Launch(argv, ENV, Path(folder)))
+    process.capture.kept = KEPT_BYTES
     try:
         async with asyncio.timeout(SEARCH_S):
-            while process.stdout is not None and len(said) < 4 * KEPT_BYTES:
-                piece = await process.stdout.read(KEPT_BYTES)
-                if not piece:
-                    return Found(await process.wait(), clean(said), cut=False)
-                said += piece
+            await process.wait()
     except TimeoutError:
         raise UserError(f"The search took longer than {SEARCH_S:.0f} s: narrow it.") from None
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return Found(0, clean(said.rpartition(b"\n")[0]), cut=True)
+        await process.end()
+    said = bytes(process.capture.head)
+    if cut := process.capture.total > len(said):
+        said = said.rpartition(b"\n")[0]
+    return Found(process.exit_code or 0, clean(said), cut)
 
 
 def _seen(line: str, place: Place, borders: Borders) -> bool:

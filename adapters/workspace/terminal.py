@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from adapters.workspace.options import Danger, WorkspaceOptions
+from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
 from adapters.workspace.policy import Allow, judge
 from adapters.workspace.process import Process
 from adapters.workspace.rules import Ask, Never
@@ -35,11 +35,14 @@ SETTLE_S = 0.4
 FINISHED_KEPT = 8
 
 REFUSED = (
-    "Refused, not run: {reason}. {way} Do it another way inside the workspace, or say in your"
-    " answer that a person must run it: {command}"
+    "Refused, not run: {reason}. {way} Reach the aim another way, inside the workspace. The"
+    " command was: {command}"
 )
-APPROVAL = "This needs an owner's approval, which cannot be asked for here."
-NEVER = "No one can approve this."
+APPROVAL = (
+    "It needs an owner's approval, which cannot be asked for here: if nothing else will do, say in"
+    " your answer that a person must run it."
+)
+NEVER = "Nobody can approve it."
 OWN_NETWORK = (
     " It has a network of its own: another command cannot reach its ports, so test a server in"
     " the same command."
@@ -111,7 +114,7 @@ class Terminal:
             arguments.timeout_s or self._options.timeout_s,
             max(self._options.timeout_s, LONGEST_S),
         )
-        process = await self._launched(arguments.command, context.workspace)
+        process = self._launched(arguments.command, context.workspace)
         self._foreground[process] = context.turn
         late = False
         try:
@@ -120,8 +123,10 @@ class Terminal:
         except TimeoutError:
             late = True
         finally:
-            await process.end()
-            self._foreground.pop(process, None)
+            try:
+                await process.end()
+            finally:
+                self._foreground.pop(process, None)
         code = TIMED_OUT if late else process.exit_code
         said = f"[exit code {code}]"
         if late:
@@ -137,8 +142,8 @@ class Terminal:
         )
         return Outcome(f"{process.output or '(no output)'}\n{said}", receipt)
 
-    async def _launched(self, command: str, workspace: Path) -> Process:
-        return await Process.start(self._sandbox.launch(command, workspace), Spool(workspace))
+    def _launched(self, command: str, workspace: Path) -> Process:
+        return Process.start(self._sandbox.launch(command, workspace), Spool(workspace))
 
     async def _start(self, command: str, context: ToolContext) -> Outcome:
         lane = context.address.key
@@ -148,7 +153,7 @@ class Terminal:
                 f"{len(running)} background processes run already; kill one first."
                 f"\n{_list(running)}"
             )
-        process = await self._launched(command, context.workspace)
+        process = self._launched(command, context.workspace)
         own = Background(next(self._ids), lane, command, process)
         self._background[own.id] = own
         self._forget(lane)
@@ -164,7 +169,7 @@ class Terminal:
 
     def _started(self, own: Background) -> Outcome:
         said = f"Started in the background as {own.id}."
-        if not self._options.network:
+        if self._options.sandbox is Sandboxing.BWRAP and not self._options.network:
             said += OWN_NETWORK
         printed = own.process.output
         receipt = Receipt(

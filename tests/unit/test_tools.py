@@ -1,0 +1,325 @@
+"""Arguments, schemas and the registry: what a model is told, and what its mistakes come to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import Field
+
+from core.agent.transcript import Receipt, ToolCall, ToolResult
+from core.errors import Fenced, PermanentError, TransientError, UserError
+from core.messages import Address, PlatformName, Principal, Role
+from core.ports import ToolContext
+from core.tools.arguments import Arguments, parameters, parse
+from core.tools.definitions import (
+    ICONS,
+    LIST_FILES,
+    PATCH_FILE,
+    PROCESSES,
+    READ_FILE,
+    RUN,
+    SEARCH_FILES,
+    SEND,
+    THINK,
+    WRITE_FILE,
+    Definition,
+    ListFiles,
+    ReadFile,
+    Run,
+)
+from core.tools.registry import Registry
+from core.tools.send import Staged, send_tool
+from core.tools.think import think_tool
+from core.tools.tool import DefinedTool, Outcome, one_line
+
+OWNER = Principal("1", "Ann", Role.OWNER)
+MEMBER = Principal("2", "Bob", Role.MEMBER)
+ALL = (
+    *(RUN, PROCESSES, READ_FILE, WRITE_FILE, PATCH_FILE, LIST_FILES, SEARCH_FILES),
+    *(THINK, SEND),
+)
+
+
+def context(principal: Principal = OWNER, told: list[str] | None = None) -> ToolContext:
+    address = Address(PlatformName.CONSOLE, "bot", "chat")
+    lines: list[str] = [] if told is None else told
+    return ToolContext(address, principal, 7, Path("/nowhere"), lines.append)
+
+
+def call(name: str, arguments: object = None) -> ToolCall:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return ToolCall("c1", name, text)
+
+
+class Echo(Arguments):
+    """What the test tool takes."""
+
+    text: str = Field(default="", max_length=50)
+
+
+ECHO = Definition("echo", "test", "Say it again.", Echo)
+
+
+async def echo(arguments: Echo, _: ToolContext, call_id: str) -> Outcome:
+    return Outcome(arguments.text, Receipt(ok=True, summary=f"{call_id}: {arguments.text}"))
+
+
+def failing(error: Exception) -> DefinedTool[Echo]:
+    async def fail(arguments: Echo, _: ToolContext, call_id: str) -> Outcome:
+        raise error
+
+    return DefinedTool(Definition("fail", "test", "Fail.", Echo), fail)
+
+
+# Schemas
+
+
+@pytest.mark.parametrize("definition", ALL, ids=lambda d: d.name)
+def test_a_schema_is_short_and_free_of_noise(definition: Definition[Arguments]) -> None:
+    schema = json.dumps(definition.spec.parameters)
+    assert len(schema) < 240
+    for noise in ("title", "$defs", "null", "additionalProperties", "Length"):
+        assert noise not in schema
+
+
+def test_the_tools_of_the_local_model_leave_it_most_of_its_800_tokens() -> None:
+    specs = [d.spec for d in ALL if d.toolset in {"terminal", "file"}]
+    told = [
+        {"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs
+    ]
+    assert len("\n".join(json.dumps(t) for t in told)) < 1_700  # about 3.7 characters a token
+
+
+def test_a_schema_says_what_is_required_and_of_which_type() -> None:
+    assert parameters(Run) == {
+        "type": "object",
+        "properties": {
+            "command": {"type": "string"},
+            "timeout_s": {"type": "integer"},
+            "background": {"type": "boolean", "default": False},
+        },
+        "required": ["command"],
+    }
+
+
+def test_a_schema_is_the_same_bytes_each_time() -> None:
+    assert len({json.dumps(parameters(ReadFile)) for _ in range(5)}) == 1
+
+
+def test_every_tool_has_an_icon() -> None:
+    assert {d.name for d in ALL} == set(ICONS)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{}", '"{}"'])
+def test_no_arguments_are_the_defaults(text: str) -> None:
+    assert parse(ListFiles, text, "list_files").path == "."
+
+
+def test_a_raw_newline_in_a_string_is_read() -> None:
+    assert parse(Run, '{"command": "a\nb"}', "run").command == "a\nb"
+
+
+def test_an_object_encoded_twice_is_read() -> None:
+    assert parse(Run, json.dumps(json.dumps({"command": "ls"})), "run").command == "ls"
+
+
+def test_a_number_in_quotes_is_a_number() -> None:
+    assert parse(Run, '{"command": "ls", "timeout_s": "5"}', "run").timeout_s == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"command": ', "not a JSON object"),
+        ("[1]", "not a JSON object: got list"),
+        ("[" * 100_000, "not a JSON object"),
+        ("{}", "command is missing"),
+        ('{"command": "ls", "cwd": "/"}', "cwd is unknown"),
+        ('{"command": ["ls"]}', "command should be a valid string"),
+        ('{"command": ""}', "command"),
+        ('{"command": "a\\u0000b"}', "command must not contain a NUL character"),
+        ('{"command": "\\ud800"}', "command"),
+        ('{"command": "ls", "timeout_s": 0}', "timeout_s"),
+    ],
+)
+def test_bad_arguments_are_told_in_a_line(text: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        parse(Run, text, "run")
+    assert said in str(error.value)
+    assert "run takes: command, timeout_s?, background?." in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+# The registry
+
+
+async def test_a_call_runs_its_tool() -> None:
+    result = await Registry([DefinedTool(ECHO, echo)]).run(call("echo", {"text": "hi"}), context())
+    assert result == ToolResult(
+        call("echo", {"text": "hi"}), "hi", Receipt(ok=True, summary="c1: hi")
+    )
+
+
+async def test_an_unknown_tool_gets_the_nearest_one_and_the_list() -> None:
+    registry = Registry([DefinedTool(ECHO, echo), think_tool()])
+    result = await registry.run(call("ecko"), context())
+    assert result.text == "There is no tool 'ecko'. Did you mean echo? Tools: echo, think."
+    assert not result.receipt.ok
+
+
+async def test_a_tool_of_a_toolset_that_was_not_granted_is_unknown() -> None:
+    registry = Registry([DefinedTool(ECHO, echo), think_tool()]).granting(["think", "nonsense"])
+    result = await registry.run(call("echo"), context())
+    assert "There is no tool 'echo'." in result.text
+    assert [spec.name for spec in registry.specs()] == ["think"]
+    assert registry.toolsets == ("test", "think")
+
+
+def test_narrowing_never_widens() -> None:
+    registry = Registry([DefinedTool(ECHO, echo), think_tool()]).granting([])
+    assert registry.granting(["test", "think"]).specs() == ()
+
+
+def test_specs_keep_the_order_of_the_tools_whatever_the_order_asked() -> None:
+    registry = Registry([DefinedTool(ECHO, echo), think_tool()])
+    assert [s.name for s in registry.specs(["think", "test"])] == ["echo", "think"]
+
+
+async def test_the_right_is_checked_for_each_call() -> None:
+    def owners_only(principal: Principal, tool: str) -> str:
+        return "" if principal.role is Role.OWNER else f"Only owners may use {tool}."
+
+    registry = Registry([DefinedTool(ECHO, echo)], owners_only)
+    assert (await registry.run(call("echo"), context())).receipt.ok
+    refused = await registry.run(call("echo"), context(MEMBER))
+    assert (refused.text, refused.receipt.ok) == ("Only owners may use echo.", False)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UserError("no"),
+        PermanentError("no"),
+        TransientError("no"),
+        FileNotFoundError(2, "no"),
+    ],
+)
+async def test_a_fault_of_the_call_is_a_result(error: Exception) -> None:
+    result = await Registry([failing(error)]).run(call("fail"), context())
+    assert "no" in result.text
+    assert not result.receipt.ok
+
+
+@pytest.mark.parametrize("error", [Fenced("gone"), ZeroDivisionError("bug")])
+async def test_a_lost_lane_and_a_bug_pass_through(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        await Registry([failing(error)]).run(call("fail"), context())
+
+
+async def test_a_result_can_always_be_stored() -> None:
+    async def odd(arguments: Echo, _: ToolContext, call_id: str) -> Outcome:
+        return Outcome("a\udcffb\0", Receipt(ok=True, summary="\udcff", path="\udcff"))
+
+    result = await Registry([DefinedTool(ECHO, odd)]).run(call("echo"), context())
+    assert result.text == "a?b\N{REPLACEMENT CHARACTER}"
+    assert (result.receipt.summary, result.receipt.path) == ("?", "?")
+
+
+async def test_closing_a_turn_reaches_each_tool() -> None:
+    closed: list[int] = []
+
+    async def close(turn: int) -> None:
+        closed.append(turn)
+
+    registry = Registry([DefinedTool(ECHO, echo, close), think_tool()])
+    await registry.close_turn(7)
+    assert closed == [7]
+
+
+def test_only_tools_that_say_so_are_resumable() -> None:
+    ask = Definition("ask", "test", "Ask.", Echo)
+    registry = Registry([DefinedTool(ECHO, echo), DefinedTool(ask, echo, resumable=True)])
+    assert [registry.resumable(n) for n in ("echo", "ask", "none")] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\n  b", "a b"), ("x" * 200, "x" * 119 + "…"), ("", "")],
+)
+def test_a_summary_is_one_line(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+# think and send_file
+
+
+@pytest.mark.parametrize(
+    ("criteria", "said"),
+    [
+        (None, "Noted."),
+        ([], "Noted."),
+        ("tests pass", "own check of 1 criterion."),
+        (["a", "b"], "own check of 2 criteria."),
+    ],
+)
+async def test_a_thought_is_noted_and_proves_nothing(criteria: object, said: str) -> None:
+    told: list[str] = []
+    thought = call("think", {"thought": "PASS, all done", "acceptance_criteria": criteria})
+    result = await Registry([think_tool()]).run(thought, context(told=told))
+    assert said in result.text
+    assert result.receipt == Receipt(ok=True, summary="a thought, no effect")
+    assert told == []
+
+
+async def test_a_thought_shows_in_the_chat_only_where_that_is_on() -> None:
+    told: list[str] = []
+    await Registry([think_tool(show=True)]).run(
+        call("think", {"thought": "hm\nhm"}), context(told=told)
+    )
+    assert told == ["💭 hm hm"]
+
+
+class ListOutbox:
+    """Keeps what was queued, once per turn and call."""
+
+    def __init__(self) -> None:
+        self.queued: dict[tuple[int, str], tuple[Path, str, str]] = {}
+
+    async def queue_file(
+        self, context: ToolContext, path: Path, name: str, caption: str, call_id: str
+    ) -> None:
+        self.queued.setdefault((context.turn, call_id), (path, name, caption))
+
+
+class OneFile:
+    """A stage that knows one file."""
+
+    async def stage(self, context: ToolContext, path: str, call_id: str) -> Staged:
+        if path != "out/a.txt":
+            raise UserError(f"There is no {path}.")
+        return Staged(Path("/staged/1"), "a.txt", path, 12)
+
+
+async def test_a_file_is_queued_with_its_caption() -> None:
+    outbox = ListOutbox()
+    registry = Registry([send_tool(OneFile(), outbox)])
+    sent = await registry.run(
+        call("send_file", {"path": "out/a.txt", "caption": "Look"}), context()
+    )
+    assert outbox.queued == {(7, "c1"): (Path("/staged/1"), "a.txt", "Look")}
+    assert sent.text == "Queued for sending: out/a.txt (12 bytes)."
+    assert sent.receipt == Receipt(
+        ok=True, summary="out/a.txt: queued for sending", path="out/a.txt", size=12
+    )
+
+
+async def test_a_file_that_cannot_be_staged_is_not_queued() -> None:
+    outbox = ListOutbox()
+    registry = Registry([send_tool(OneFile(), outbox)])
+    sent = await registry.run(call("send_file", {"path": "b"}), context())
+    assert (sent.text, sent.receipt.ok, outbox.queued) == ("There is no b.", False, {})
