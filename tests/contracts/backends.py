@@ -1,0 +1,22 @@
+"""How each back end is opened for the contract suites."""
+
+from __future__ import annotations
+
+from adapters.sqlite.store import RESERVE_NAME, SqliteStore
+from core.sessions.ports import Store
+from tests.contracts.store_rig import Opening
+
+
+async def sqlite(opening: Opening) -> Store:
+    """SQLite, without waiting for the disk: these tests reopen, they do not cut the power."""
+    opening.folder.mkdir(parents=True, exist_ok=True)
+    (opening.folder / RESERVE_NAME).touch()  # 16 MB a test would be most of its time
+    store = SqliteStore(
+        opening.folder,
+        clock=opening.clock,
+        run=opening.run,
+        goal_defaults=opening.defaults,
+        sync="OFF",
+    )
+    await store.open()
+    return store
