@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from core.errors import UserError
 
+Value: TypeAlias = str | float | bytes | None
+
 MIGRATIONS = Path(__file__).parent / "migrations"
 FILE_NAME = "pursuit.db"
+
+
+class Connection(sqlite3.Connection):
+    """Takes any Python text: half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
+
+    A platform or a model may cut an emoji in two; refusing the row would refuse its whole batch
+    again and again.
+    """
+
+    def execute(self, sql: str, parameters: Sequence[Value] = (), /) -> sqlite3.Cursor:  # type: ignore[override]
+        """See `sqlite3.Connection.execute`; named parameters are not used here."""
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeEncodeError:  # while binding: nothing has run
+            return super().execute(sql, _whole(parameters))
+
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Value]], /) -> sqlite3.Cursor:  # type: ignore[override]
+        """See `sqlite3.Connection.executemany`."""
+        return super().executemany(sql, [_whole(row) for row in parameters])
+
+
+def _whole(row: Sequence[Value]) -> tuple[Value, ...]:
+    return tuple(
+        value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if isinstance(value, str)
+        else value
+        for value in row
+    )
 
 
 def open_database(path: Path, *, sync: str = "FULL") -> sqlite3.Connection:
@@ -17,7 +49,9 @@ def open_database(path: Path, *, sync: str = "FULL") -> sqlite3.Connection:
     Raises UserError for a file that is no database, is damaged, or is from a newer version.
     """
     try:
-        conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        conn = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, factory=Connection
+        )
         conn.execute("PRAGMA journal_mode = WAL")
         conn.execute(f"PRAGMA synchronous = {sync}")
         conn.execute("PRAGMA busy_timeout = 5000")

@@ -141,7 +141,8 @@ def put_meta(conn: sqlite3.Connection, key: str, value: str) -> None:
 
 def save_draft(conn: sqlite3.Connection, session: SessionId, draft: SetGoal) -> None:
     """Keep a drafted goal until it is replaced."""
-    put_meta(conn, f"draft:{session}", json.dumps([draft.text, draft.contract]))
+    stored = json.dumps([draft.text, draft.contract], ensure_ascii=False)
+    put_meta(conn, f"draft:{session}", stored)
 
 
 def load_draft(conn: sqlite3.Connection, session: SessionId) -> SetGoal | None:

@@ -35,7 +35,7 @@ PHASES = {"stopped": Cut.STOPPED, "interrupted": Cut.INTERRUPTED}
 
 def dump_principal(who: Principal) -> str:
     """A principal's JSON form."""
-    return json.dumps([who.id, who.name, who.role.value])
+    return json.dumps([who.id, who.name, who.role.value], ensure_ascii=False)
 
 
 def load_principal(text: str) -> Principal:

@@ -19,7 +19,8 @@ FORM = 1
 def dump(slot: Slot) -> str:
     """The slot as JSON text; equal slots give equal bytes."""
     goal = asdict(slot.goal) if slot.goal else None
-    return json.dumps({"form": FORM, "generation": slot.generation, "goal": goal})
+    stored = {"form": FORM, "generation": slot.generation, "goal": goal}
+    return json.dumps(stored, ensure_ascii=False)
 
 
 def load(text: str) -> Slot:
