@@ -30,6 +30,7 @@ PACE_S = 1.5
 TYPING_S = 4.0
 LINES = 8
 BELOW = "↓ answered below"
+ENDED = "⏹ ended without an answer"
 
 
 @dataclass(slots=True)
@@ -50,6 +51,9 @@ class Narration:
     sources: tuple[RemoteId, ...]
     thoughts: bool
     shown: Shown = field(default_factory=Shown)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    answered: bool = False
+    """Whether the turn ended with an answer; its worker says so."""
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
     current: str = ""
     dropped: int = 0
@@ -108,9 +112,12 @@ class Narrator:
 
     async def run(self) -> None:
         """Hold the background calls until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            await asyncio.Event().wait()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                await asyncio.Event().wait()
+        finally:
+            self._tasks = None  # turns may outlive the narrator at the end; they go untold
 
     @asynccontextmanager
     async def telling(
@@ -125,18 +132,29 @@ class Narrator:
         if platform is not None and self._tasks is not None:
             story = self._tell(platform, narration)
             teller = self._tasks.create_task(story, name=f"narrate {turn}")
-        mark = Mark.FAILED
         try:
             yield narration
-            mark = Mark.DONE
         finally:
             del self._telling[lane]
-            if teller is not None and not teller.done():
-                teller.cancel()
-            if narration.shown.remote is not None:
-                self._left[turn] = narration.shown
-            if platform is not None and teller is not None and narration.shown_any:
-                self._later(self._mark(platform, narration, mark))
+            narration.over.set()
+            if platform is not None and teller is not None:
+                self._conclude(platform, narration, teller)
+
+    def _conclude(
+        self, platform: Platform, narration: Narration, teller: asyncio.Task[None]
+    ) -> None:
+        """Leave the progress message to the answer, or say on it that there is none."""
+        if not narration.shown_any:
+            teller.cancel()
+            return
+        shown = narration.shown
+        if narration.answered:
+            self._left[narration.turn] = shown
+        elif shown.remote is not None:
+            text = "\n".join([*narration.lines, ENDED])
+            self._later(platform.edit(narration.address, shown.remote, Say(text)))
+        mark = Mark.DONE if narration.answered else Mark.FAILED
+        self._later(self._mark(platform, narration, mark))
 
     def moved_on(self, lane: LaneKey) -> None:
         """Something was posted in the chat: its progress message is no longer the last."""
@@ -169,7 +187,7 @@ class Narrator:
         told, typed = "", float("-inf")
         loop = asyncio.get_running_loop()
         narration.shown_any = True
-        while True:
+        while not narration.over.is_set():
             if loop.time() - typed >= TYPING_S:
                 typed = loop.time()
                 await self._mark(platform, narration, Mark.WORKING)
@@ -177,7 +195,8 @@ class Narrator:
             if text and text != told:
                 told = text
                 await self._show(platform, narration, text)
-            await asyncio.sleep(PACE_S)
+            if await _within(narration.over, PACE_S):
+                return
 
     async def _mark(self, platform: Platform, narration: Narration, mark: Mark) -> None:
         for remote in narration.sources or (RemoteId(""),):
@@ -191,6 +210,8 @@ class Narrator:
                 narration.address, narration.turn, shown.remote, text
             )
             shown.doubtful = False
+            if narration.over.is_set() and shown.remote is not None:
+                await platform.edit(narration.address, shown.remote, Say(BELOW))
         except PursuitError as error:
             log.debug("progress_failed", error=str(error))
 
@@ -200,3 +221,11 @@ async def _quietly(call: Coroutine[object, object, None]) -> None:
         await call
     except PursuitError as error:
         log.debug("narration_failed", error=str(error))
+
+
+async def _within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False

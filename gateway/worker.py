@@ -147,7 +147,9 @@ class AgentWorker:
             RemoteId(str(payload["remote"])) for payload in begun.payloads if payload.get("remote")
         )
         async with around.narrator.telling(ref.lane, ref.turn, sources) as narration:
-            return await self._answer(ref, begun, principal, narration)
+            ending = await self._answer(ref, begun, principal, narration)
+            narration.answered = ending.outcome is Outcome.ANSWERED
+            return ending
 
     def _rights(self, address: Address, begun: Begun) -> Principal | None:
         """The turn's principal with the role they have by now; None when it was revoked."""

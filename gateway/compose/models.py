@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from adapters.openai import ModelOptions, OpenAIModel, Price, Provider, ProviderOptions
 from core.errors import UserError
 from core.ports import Model
+from gateway.compose.setup import Endpoint
 from gateway.limits import LimitedModel
 from gateway.settings import Choice, Settings
 from gateway.settings.schema import Model as ModelSettings
@@ -22,11 +23,11 @@ LOCAL_PATIENCE_S = 600.0
 class Models:
     """Models by the choices of the settings; `close` ends their connections.
 
-    `local_url` is where the embedded model is served, None when nothing uses it.
+    `local` is where the embedded model is served, None when nothing uses it.
     """
 
-    def __init__(self, settings: Settings, local_url: str | None) -> None:
-        self._local_url = local_url
+    def __init__(self, settings: Settings, local: Endpoint | None) -> None:
+        self._local = local
         self._providers: dict[str, Provider] = {}
         self._slots = asyncio.Semaphore(settings.agent.max_model_calls)
         self._local_slots = asyncio.Semaphore(LOCAL_SLOTS)
@@ -45,11 +46,12 @@ class Models:
     def _options(self, choice: Choice) -> ProviderOptions:
         provider = choice.provider
         if choice.local:
-            if self._local_url is None:
+            if self._local is None:
                 raise UserError("the embedded model is not being served")
             return ProviderOptions(
                 name=choice.model.provider,
-                base_url=self._local_url,
+                base_url=self._local.base_url,
+                api_key=self._local.api_key,
                 timeout_s=LOCAL_PATIENCE_S,
                 stall_s=LOCAL_PATIENCE_S,
             )

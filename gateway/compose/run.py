@@ -29,7 +29,7 @@ from gateway.access import Access, Allowlist
 from gateway.card import Cards
 from gateway.clock import SystemClock
 from gateway.compose.models import Models
-from gateway.compose.setup import LocalModel, PlatformMaker, Setup
+from gateway.compose.setup import Endpoint, LocalModel, PlatformMaker, Setup
 from gateway.delivery import Delivery
 from gateway.drafting import Drafter
 from gateway.judging import Court
@@ -69,7 +69,7 @@ def run(settings: Settings, data: Path, choices: Choices) -> int:
 
 async def live(settings: Settings, data: Path, choices: Choices) -> None:
     """The program's whole life, for a loop that runs already."""
-    async with _local(settings, data, choices.local) as local_url:
+    async with _local(settings, data, choices.local) as endpoint:
         clock = SystemClock()
         store = SqliteStore(
             data,
@@ -79,7 +79,7 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
         )
         await store.open()
         try:
-            parts = _Builder(settings, data, choices, store, local_url).build()
+            parts = _Builder(settings, data, choices, store, endpoint).build()
         except BaseException:
             await store.close()
             raise
@@ -89,12 +89,12 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
 @asynccontextmanager
 async def _local(
     settings: Settings, data: Path, local: LocalModel | None
-) -> AsyncIterator[str | None]:
+) -> AsyncIterator[Endpoint | None]:
     if local is None:
         yield None
         return
-    async with local(settings, data) as url:
-        yield url
+    async with local(settings, data) as endpoint:
+        yield endpoint
 
 
 def _budget(settings: Settings) -> Budget:
@@ -116,14 +116,14 @@ class _Builder:
         data: Path,
         choices: Choices,
         store: SqliteStore,
-        local_url: str | None,
+        local: Endpoint | None,
     ) -> None:
         self._settings = settings
         self._data = data
         self._choices = choices
         self._store = store
         self._clock = SystemClock()
-        self._models = Models(settings, local_url)
+        self._models = Models(settings, local)
         self._tools = workspace_tools(_workspace(settings), data)
         self._stillness = Stillness(store)
         self._lanes = Lanes(

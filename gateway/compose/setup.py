@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,5 +32,14 @@ class Setup:
 
 PlatformMaker: TypeAlias = Callable[[Setup], Platform]
 
-LocalModel: TypeAlias = Callable[[Settings, Path], AbstractAsyncContextManager[str]]
-"""Serves the embedded model while entered, fetching it first; gives the endpoint's base URL."""
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the embedded model is served, and the key that this process was given for it."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+
+
+LocalModel: TypeAlias = Callable[[Settings, Path], AbstractAsyncContextManager[Endpoint]]
+"""Serves the embedded model while entered, fetching it first."""
