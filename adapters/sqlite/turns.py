@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from adapters.sqlite import codec
 from adapters.sqlite.closing import load_steps
@@ -181,15 +182,17 @@ def reserve(
     if goal is None:
         return None
     budget = goal.budget
-    if budget.seconds is not None and goal.seconds + seconds > budget.seconds:
-        return CapReached(_cap("time", f"time={budget.seconds * 2:.0f}s"))
+    worked = goal.seconds + seconds
+    if budget.seconds is not None and worked > budget.seconds:
+        return CapReached(_cap("time", f"time={ceil(2 * worked)}s"))
     if budget.tokens is None and budget.cost is None:
         return None
     spent = goal_spent(conn, goal.id)
-    if budget.tokens is not None and spent.tokens + estimate.tokens > budget.tokens:
-        return CapReached(_cap("token", f"tokens={budget.tokens * 2}"))
-    if budget.cost is not None and spent.cost + estimate.cost > budget.cost:
-        return CapReached(_cap("cost", f"cost={budget.cost * 2:g}"))
+    tokens, cost = spent.tokens + estimate.tokens, spent.cost + estimate.cost
+    if budget.tokens is not None and tokens > budget.tokens:
+        return CapReached(_cap("token", f"tokens={2 * tokens}"))
+    if budget.cost is not None and cost > budget.cost:
+        return CapReached(_cap("cost", f"cost={ceil(200 * cost) / 100:g}"))
     found = conn.execute(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
         "cost) VALUES (?, ?, ?, 'agent', ?, 'reserved', ?, 0, 0, ?) RETURNING id",
@@ -199,6 +202,7 @@ def reserve(
 
 
 def _cap(which: str, example: str) -> str:
+    """`example` is twice what this call would come to, so that whoever follows it gets on."""
     return (
         f"its {which} budget does not cover the next model call. An owner can raise it, for "
         f"example /goal budget {example}, then /goal resume."
