@@ -146,8 +146,10 @@ class Process:
         the others die.
         """
         await self._exited.wait()
-        while self._members() or _lives(self._first_inside):  # noqa: ASYNC110 (no event tells it)
-            await asyncio.sleep(0.01)
+        pause = 0.001
+        while self._members() or _lives(self._first_inside):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
 
     def _members(self) -> list[int]:
         """The process's descendants, and whatever carries its mark; never itself."""
