@@ -1,0 +1,70 @@
+"""What a start finds, when a lane rests, and what is old enough to go."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from adapters.sqlite.lane_rows import load_slot
+from core.messages import LaneKey
+from core.sessions.ports import Unfinished
+
+KEPT_S = 7 * 24 * 3600.0
+"""How long rows are kept that are done with; dedupe keys must last 3 days at the least."""
+AT_ONCE = 5_000
+
+
+def unfinished(conn: sqlite3.Connection) -> Unfinished:
+    """Lanes with something to run, to send, or with an active goal. Reservations that a crash
+    left behind count as spent."""
+    lanes = conn.execute(
+        "SELECT key FROM lane WHERE phase <> 'idle' UNION "
+        "SELECT lane FROM inbox WHERE state = 'ready'"
+    ).fetchall()
+    outbox = conn.execute(
+        "SELECT DISTINCT lane FROM outbox WHERE state IN ('ready', 'sending')"
+    ).fetchall()
+    goals = [
+        key
+        for key, session in conn.execute(
+            "SELECT l.key, l.session FROM lane l JOIN state_meta m ON m.key = 'goal:' || l.session"
+        ).fetchall()
+        if load_slot(conn, session).active is not None
+    ]
+    return Unfinished(
+        frozenset(LaneKey(key) for (key,) in lanes),
+        frozenset(LaneKey(key) for (key,) in outbox),
+        frozenset(LaneKey(key) for key in goals),
+    )
+
+
+def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
+    """Whether a lane is idle, with an empty inbox and outbox and no active goal."""
+    found = conn.execute("SELECT phase, session FROM lane WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        return True
+    phase, session = found
+    (work,) = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE lane = ?1 AND state = 'ready') OR "
+        "EXISTS (SELECT 1 FROM outbox WHERE lane = ?1 AND state IN ('ready', 'sending'))",
+        (key,),
+    ).fetchone()
+    return phase == "idle" and not work and load_slot(conn, session).active is None
+
+
+def prune(conn: sqlite3.Connection, now: float) -> bool:
+    """Delete a slice of what is done with and old; False when nothing is left to delete.
+
+    Transcripts, usage, audit rows and the newest status messages stay.
+    """
+    old = now - KEPT_S
+    inbox = conn.execute(
+        "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox "
+        "WHERE state IN ('done', 'dropped') AND received < ? LIMIT ?)",
+        (old, AT_ONCE),
+    )
+    outbox = conn.execute(
+        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox "
+        "WHERE state IN ('sent', 'dead') AND card = 0 AND first_try < ? LIMIT ?)",
+        (old, AT_ONCE),
+    )
+    return inbox.rowcount + outbox.rowcount > 0
