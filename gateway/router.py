@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import structlog
 
 from core import commands
 from core.commands import Invocation
+from core.errors import TransientError
 from core.messages import (
     Ack,
     Address,
+    Duplicate,
     Inbound,
     LaneKey,
     Message,
@@ -35,11 +37,17 @@ from gateway.access import Access
 
 log = structlog.get_logger(__name__)
 
+CONFIRMED_S = 2.0
+"""Platforms show a press as failed when it is not confirmed by then."""
+REPEATED_S = 30.0
 MAX_MESSAGE = 100_000
 """The longest message taken, in characters."""
 TOO_LONG = (
     "⚠ This message has {length:,} characters; at most {limit:,} are taken. Send it as a file."
 )
+
+
+Sorted: TypeAlias = Arrival | Relocation | Refused
 
 
 class Followed(Protocol):
@@ -58,6 +66,34 @@ class LaneRules:
     per_user: bool = False
 
 
+class Impatience:
+    """A person who saw no answer presses again: identical commands of one person within 30 s of
+    one whose confirmation was late are one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._late: dict[tuple[LaneKey, str, Invocation], tuple[float, str]] = {}
+
+    def remember(self, arrivals: Sequence[Arrival | Relocation]) -> None:
+        """These were not confirmed in time."""
+        now = self._clock.monotonic()
+        self._late = {k: v for k, v in self._late.items() if now - v[0] < REPEATED_S}
+        for arrival in arrivals:
+            if isinstance(arrival, Arrival) and isinstance(arrival.what, Commanded):
+                key = (arrival.lane, arrival.principal.id, arrival.what.line)
+                self._late[key] = (now, arrival.dedupe)
+
+    def once(self, item: Sorted) -> Sorted | Duplicate:
+        """The item, or that it repeats one which is on its way already."""
+        if not (self._late and isinstance(item, Arrival) and isinstance(item.what, Commanded)):
+            return item
+        late = self._late.get((item.lane, item.principal.id, item.what.line))
+        if late is None or late[1] == item.dedupe:
+            return item  # the same update, handed over again: the store knows
+        fresh = self._clock.monotonic() - late[0] < REPEATED_S
+        return Duplicate() if fresh else item
+
+
 class Router:
     """The one way in."""
 
@@ -69,22 +105,38 @@ class Router:
         self._lanes = lanes
         self._clock = clock
         self._rules = rules
+        self._impatient = Impatience(clock)
         self._caught_up: dict[PlatformName, asyncio.Event] = {}
 
     async def accept(
         self, batch: Sequence[Inbound], *, cursor: tuple[str, str] | None = None
     ) -> tuple[Ack, ...]:
         """See `Intake.accept`."""
-        sorted_out = [self._sort(inbound) for inbound in batch]
+        sorted_out = [self._impatient.once(self._sort(inbound)) for inbound in batch]
         arrivals = [item for item in sorted_out if isinstance(item, Arrival | Relocation)]
         acks: Iterable[Ack] = ()
         if arrivals or cursor is not None:
-            now = self._clock.now()
-            taken, signals = await self._store.accept(arrivals, cursor=cursor, now=now)
-            self._lanes.follow(signals)
-            acks = taken
+            acks = await self._store_all(arrivals, cursor)
         stored = iter(acks)
-        return tuple(item if isinstance(item, Refused) else next(stored) for item in sorted_out)
+        return tuple(
+            next(stored) if isinstance(item, Arrival | Relocation) else item for item in sorted_out
+        )
+
+    async def _store_all(
+        self, arrivals: Sequence[Arrival | Relocation], cursor: tuple[str, str] | None
+    ) -> tuple[Ack, ...]:
+        started = self._clock.monotonic()
+        try:
+            acks, signals = await self._store.accept(
+                arrivals, cursor=cursor, now=self._clock.now()
+            )
+        except TransientError:
+            self._impatient.remember(arrivals)
+            raise
+        if self._clock.monotonic() - started > CONFIRMED_S:
+            self._impatient.remember(arrivals)
+        self._lanes.follow(signals)
+        return acks
 
     async def cursor(self, source: str) -> str | None:
         """See `Intake.cursor`."""
@@ -98,7 +150,7 @@ class Router:
         """Set once the platform's first backlog has been accepted."""
         return self._caught_up.setdefault(platform, asyncio.Event())
 
-    def _sort(self, inbound: Inbound) -> Arrival | Relocation | Refused:
+    def _sort(self, inbound: Inbound) -> Sorted:
         match inbound:
             case Moved(dedupe=dedupe, old=old, new=new):
                 return Relocation(dedupe, old.key, new.key)

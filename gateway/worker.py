@@ -3,7 +3,6 @@ ended. The border at which a turn's faults stop: nothing of one turn reaches ano
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,8 +12,8 @@ from typing import Protocol
 import structlog
 
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, OutOfBudget, Prefix, run_turn
-from core.agent.steps import Injected, Step, TurnInput
-from core.agent.transcript import Json, ToolCall, ToolResult, User
+from core.agent.steps import TurnInput
+from core.agent.transcript import Json, ToolCall, ToolResult
 from core.errors import Fenced, PursuitError
 from core.goals import prompts
 from core.messages import (
@@ -29,12 +28,12 @@ from core.messages import (
     Say,
 )
 from core.ports import Clock, Model, ToolContext, ToolSpec
-from core.sessions.inputs import attachments_of
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, ReceiptOf, Store, TurnRef
 from core.tools.registry import Registry
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
+from gateway.received import ReceivedFiles
 from gateway.turn_log import StoredLog
 
 log = structlog.get_logger(__name__)
@@ -76,12 +75,14 @@ class Roles(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crew:
-    """The models at work and what they are told: `prefix` is that of new sessions."""
+    """The models at work and what they are told: `prefix` is that of new sessions, `vision`
+    says that the agent's model takes images."""
 
     model: Model
     compactor: Model
     prefix: Prefix
     options: LoopOptions
+    vision: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ class AgentWorker:
     def __init__(self, crew: Crew, around: Surroundings) -> None:
         self._crew = crew
         self._around = around
+        self._received = ReceivedFiles(around.chats, vision=crew.vision)
 
     async def work(self, ref: TurnRef, begun: Begun) -> Ending:
         """See `TurnWorker.work`."""
@@ -172,7 +174,7 @@ class AgentWorker:
             turn=ref.turn,
             history=await around.store.history(begun.turn.session),
             inputs=begun.inputs,
-            steps=await self._with_files(begun, folder, narration.address, turn_log),
+            steps=await self._received.take_in(begun, narration.address, folder, turn_log),
             pinned=_pinned(begun),
         )
         outcome = await run_turn(
@@ -224,36 +226,6 @@ class AgentWorker:
             if stored == mine:
                 return self._crew.prefix
         return _load_prefix(stored)
-
-    async def _with_files(
-        self, begun: Begun, folder: Path, address: Address, turn_log: StoredLog
-    ) -> tuple[Step, ...]:
-        """Fetch the files that people sent; the model is told of each that could not be."""
-        lost: list[User] = []
-        for seq, payload in zip(begun.turn.rows, begun.payloads, strict=True):
-            for file, path in attachments_of(payload, seq):
-                problem = await self._fetch(address, file, folder / path)
-                if problem:
-                    lost.append(User(f"[the file {path} could not be fetched: {problem}]"))
-        if not lost:
-            return begun.steps
-        first = next((step for step in begun.steps if step.n == 0), Step(n=0))
-        if first.reply is None:
-            await turn_log.record(*(Injected(0, message) for message in lost))
-            first = replace(first, injected=(*first.injected, *lost))
-        return (first, *(step for step in begun.steps if step.n != 0))
-
-    async def _fetch(self, address: Address, file: Attachment, to: Path) -> str:
-        """Fetch one file; what went wrong, "" for nothing."""
-        if await asyncio.to_thread(to.exists):
-            return ""
-        try:
-            to.parent.mkdir(parents=True, exist_ok=True)
-            await self._around.chats.download(address, file, to)
-        except (PursuitError, OSError) as error:
-            log.warning("file_not_fetched", file=file.name, error=str(error))
-            return str(error)
-        return ""
 
 
 def _receipt(result: ToolResult) -> ReceiptOf:

@@ -226,6 +226,7 @@ class _Builder:
             compactor=self._models.of(chosen(self._settings, "compaction")),
             prefix=Prefix(system_prompt(toolsets=toolsets, size=size), self._registry().specs()),
             options=LoopOptions(max_steps=self._settings.agent.max_steps),
+            vision=agent.model.vision,
         )
 
     def _court(self) -> Court:

@@ -1,0 +1,209 @@
+"""From decoded values to arrivals: who is let in, where to, and as what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.commands import Invocation
+from core.errors import TransientError
+from core.messages import (
+    Ack,
+    Address,
+    Duplicate,
+    Handled,
+    Inbound,
+    LaneKey,
+    Message,
+    PlatformName,
+    Press,
+    Queued,
+    Refused,
+    RemoteId,
+    Sender,
+)
+from core.sessions.lane import Busy
+from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
+from gateway.access import Access, Allowlist
+from gateway.router import MAX_MESSAGE, LaneRules, Router
+
+GROUP = Address(PlatformName.TELEGRAM, "42", "-7")
+ANNA, BEN, EVE = Sender("1", "Anna"), Sender("2", "Ben"), Sender("3", "Anna")
+
+
+@dataclass(slots=True)
+class HeldClock:
+    at: float = 1000.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+@dataclass(slots=True)
+class RecordingStore:
+    """Keeps what it was given; each accept takes `takes_s` and may fail."""
+
+    clock: HeldClock
+    takes_s: float = 0.0
+    full: bool = False
+    arrivals: list[Arrival | Relocation] = field(default_factory=list)
+
+    async def accept(
+        self,
+        arrivals: Sequence[Arrival | Relocation],
+        *,
+        cursor: tuple[str, str] | None,
+        now: float,
+    ) -> tuple[tuple[Ack, ...], Signals]:
+        self.clock.at += self.takes_s
+        if self.full:
+            raise TransientError("the disk is full")
+        self.arrivals.extend(arrivals)
+        acks: list[Ack] = [
+            Handled("done")
+            if isinstance(a, Arrival) and isinstance(a.what, Commanded)
+            else Queued(0)
+            for a in arrivals
+        ]
+        return tuple(acks), Signals()
+
+    async def cursor(self, source: str) -> str | None:
+        return None
+
+
+class Deaf:
+    def follow(self, signals: Signals) -> None:
+        """Nobody acts."""
+
+
+@dataclass(slots=True)
+class Rig:
+    clock: HeldClock
+    store: RecordingStore
+    router: Router
+
+    async def send(self, *batch: Inbound) -> tuple[Ack, ...]:
+        return await self.router.accept(batch)
+
+
+def rig(rules: LaneRules | None = None) -> Rig:
+    clock = HeldClock()
+    store = RecordingStore(clock)
+    access = Access(
+        {PlatformName.TELEGRAM: Allowlist(owners=frozenset({"1"}), members=frozenset({"2"}))}
+    )
+    router = Router(store, access, Deaf(), clock, rules or LaneRules())  # type: ignore[arg-type]
+    return Rig(clock, store, router)
+
+
+def said(text: str, *, by: Sender = ANNA, key: str = "k1", private: bool = False) -> Message:
+    return Message(address=GROUP, dedupe=key, sender=by, text=text, private=private)
+
+
+def pressed(command: str, *, by: Sender = ANNA, key: str = "p1") -> Press:
+    return Press(
+        address=GROUP, dedupe=key, sender=by, command=command, remote=RemoteId("9"), private=False
+    )
+
+
+async def test_a_stranger_gets_nothing_even_under_a_known_name() -> None:
+    at = rig()
+    assert await at.send(said("hi", by=EVE), pressed("/stop", by=EVE)) == (
+        Refused(""),
+        Refused(""),
+    )
+    assert at.store.arrivals == []
+
+
+async def test_acks_keep_the_order_of_the_batch() -> None:
+    at = rig()
+    acks = await at.send(said("a", key="1"), said("x", by=EVE, key="2"), said("/stop", key="3"))
+    assert acks == (Queued(0), Refused(""), Handled("done"))
+
+
+async def test_a_person_is_named_to_the_model_only_where_others_write_too() -> None:
+    at = rig()
+    await at.send(said("hi", key="1"), said("ho", key="2", private=True))
+    names = [
+        a.what.payload["name"]
+        for a in at.store.arrivals
+        if isinstance(a, Arrival) and isinstance(a.what, Said)
+    ]
+    assert names == ["Anna", ""]
+
+
+async def test_each_person_has_a_lane_where_the_config_says_so() -> None:
+    at = rig(LaneRules(per_user=True))
+    await at.send(said("hi", key="1"), said("ho", by=BEN, key="2"))
+    lanes = [a.lane for a in at.store.arrivals if isinstance(a, Arrival)]
+    assert lanes == [LaneKey("telegram|42|-7||1"), LaneKey("telegram|42|-7||2")]
+
+
+async def test_steer_and_queue_are_messages_with_their_own_manners() -> None:
+    at = rig()
+    await at.send(said("/steer look here", key="1"), said("/queue later", key="2"))
+    found = [a.what for a in at.store.arrivals if isinstance(a, Arrival)]
+    assert [(w.busy, w.payload["text"]) for w in found if isinstance(w, Said)] == [
+        (Busy.STEER, "look here"),
+        (Busy.QUEUE, "later"),
+    ]
+
+
+async def test_a_path_is_no_command() -> None:
+    at = rig()
+    await at.send(said("/etc/hosts is broken"))
+    [arrival] = at.store.arrivals
+    assert isinstance(arrival, Arrival)
+    assert isinstance(arrival.what, Said)
+
+
+async def test_a_huge_message_is_refused_in_words() -> None:
+    at = rig()
+    [ack] = await at.send(said("x" * (MAX_MESSAGE + 1)))
+    assert isinstance(ack, Refused)
+    assert "100,001 characters" in ack.text
+    assert "file" in ack.text
+
+
+async def test_a_second_press_after_a_late_confirmation_is_the_same_press() -> None:
+    at = rig()
+    at.store.takes_s = 2.5
+    await at.send(pressed("/goal pause"))
+    at.store.takes_s = 0.0
+    assert await at.send(pressed("/goal pause", key="p2")) == (Duplicate(),)
+    assert len(at.store.arrivals) == 1
+
+
+async def test_a_press_that_could_not_be_saved_counts_once_when_it_comes_again() -> None:
+    at = rig()
+    at.store.full = True
+    with pytest.raises(TransientError):
+        await at.send(pressed("/goal pause"))
+    at.store.full = False
+    assert await at.send(pressed("/goal pause", key="p2")) == (Duplicate(),)
+    assert await at.send(pressed("/goal pause")) == (Handled("done"),)  # the batch, again
+
+
+async def test_another_person_or_a_later_press_acts() -> None:
+    at = rig()
+    at.store.takes_s = 2.5
+    await at.send(pressed("/goal pause"))
+    at.store.takes_s = 0.0
+    assert await at.send(pressed("/goal pause", by=BEN, key="p2")) == (Handled("done"),)
+    at.clock.at += 31.0
+    assert await at.send(pressed("/goal pause", key="p3")) == (Handled("done"),)
+
+
+async def test_a_confirmed_command_may_be_given_twice() -> None:
+    at = rig()
+    assert await at.send(pressed("/goal"), pressed("/goal", key="p2")) == (
+        Handled("done"),
+        Handled("done"),
+    )
+    commands = [a.what for a in at.store.arrivals if isinstance(a, Arrival)]
+    assert commands == [Commanded(Invocation("goal", ""))] * 2
