@@ -118,7 +118,7 @@ def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
             [(ref.turn, seq) for seq in what.claim],
         )
     if any(isinstance(write, Replied | Finished) for write in what.writes):
-        conn.execute("UPDATE turn SET tries = 1 WHERE id = ?", (ref.turn,))
+        conn.execute("UPDATE turn SET tries = 0 WHERE id = ?", (ref.turn,))
 
 
 def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
