@@ -19,7 +19,7 @@ from core.agent.transcript import ToolResult
 from core.errors import PursuitError
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
 from core.ports import Mark, Platform
-from core.tools.definitions import ICONS, OTHER_ICON
+from core.tools.definitions import ICONS, OTHER_ICON, THINK
 from gateway.platforms import Platforms
 
 log = structlog.get_logger(__name__)
@@ -49,7 +49,6 @@ class Narration:
     address: Address
     turn: TurnId
     sources: tuple[RemoteId, ...]
-    thoughts: bool
     shown: Shown = field(default_factory=Shown)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     answered: bool = False
@@ -76,8 +75,8 @@ class Narration:
         self.current = line
 
     def _add(self, result: ToolResult) -> None:
-        if result.call.name == "think" and not self.thoughts:
-            return
+        if result.call.name == THINK.name:
+            return  # with agent.show_thoughts the tool has told its own line
         if len(self.lines) == LINES:
             self.dropped += 1
         self.lines.append(tool_line(result))
@@ -103,9 +102,8 @@ def tool_line(result: ToolResult) -> str:
 class Narrator:
     """Tells the stories of all running turns; `run` is its life."""
 
-    def __init__(self, platforms: Platforms, *, thoughts: bool = False) -> None:
+    def __init__(self, platforms: Platforms) -> None:
         self._platforms = platforms
-        self._thoughts = thoughts
         self._telling: dict[LaneKey, Narration] = {}
         self._left: dict[TurnId, Shown] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -125,7 +123,7 @@ class Narrator:
     ) -> AsyncIterator[Narration]:
         """Tell a turn while the block runs."""
         address = Address.of(lane)
-        narration = Narration(address, turn, sources, self._thoughts)
+        narration = Narration(address, turn, sources)
         platform = self._platforms.get(address.platform)
         self._telling[lane] = narration
         teller = None

@@ -4,7 +4,7 @@ ended. The border at which a turn's faults stop: nothing of one turn reaches ano
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -30,6 +30,7 @@ from core.messages import (
 from core.ports import Clock, Model, ToolContext, ToolSpec
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, ReceiptOf, Store, TurnRef
+from core.tools.definitions import THINK
 from core.tools.registry import Registry
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
@@ -203,7 +204,7 @@ class AgentWorker:
                     seconds=0.0,
                     answer=text,
                     posts=self._posts(address, text, begun),
-                    receipts=tuple(_receipt(r) for r in results[-RECEIPTS_KEPT:]),
+                    receipts=_receipts(results),
                     counted=counted,
                     usage=usage,
                 )
@@ -228,12 +229,17 @@ class AgentWorker:
         return _load_prefix(stored)
 
 
-def _receipt(result: ToolResult) -> ReceiptOf:
-    return ReceiptOf(
-        tool=result.call.name,
-        arguments=result.call.arguments[:ARGUMENTS_KEPT],
-        receipt=result.receipt,
-        result=result.text[-RESULT_KEPT:],
+def _receipts(results: Sequence[ToolResult]) -> tuple[ReceiptOf, ...]:
+    """What the judge is shown; a thought is the model's own word and proves nothing."""
+    seen = [result for result in results if result.call.name != THINK.name]
+    return tuple(
+        ReceiptOf(
+            tool=result.call.name,
+            arguments=result.call.arguments[:ARGUMENTS_KEPT],
+            receipt=result.receipt,
+            result=result.text[-RESULT_KEPT:],
+        )
+        for result in seen[-RECEIPTS_KEPT:]
     )
 
 

@@ -16,7 +16,15 @@ import click
 from gateway.cli.options import config_option, data_option, log_level_option
 from gateway.logs import LOG_FILE, configure_logs
 from gateway.redact import Redactor
-from gateway.settings import Layer, Settings, data_dir, load, secrets_of, uses_local_model
+from gateway.settings import (
+    Layer,
+    Settings,
+    data_dir,
+    load,
+    secret_places,
+    secrets_of,
+    uses_local_model,
+)
 
 if TYPE_CHECKING:
     from gateway.compose.run import Choices
@@ -71,7 +79,8 @@ def _start(config: Path | None, data: Path | None, log_level: str | None, wanted
     configure_logs(settings.logs, redact, folder / LOG_FILE if drawn else None)
     from gateway.compose.run import run
 
-    return run(settings, folder, _choices(settings, wanted))
+    choices = replace(_choices(settings, wanted), hidden=secret_places(config))
+    return run(settings, folder, choices)
 
 
 def _draws_here() -> bool:

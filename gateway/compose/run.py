@@ -50,12 +50,14 @@ class Choices:
 
     `console` ends the program when its person leaves; `here` is the folder its lane works in,
     None for one in the data directory. `local` serves the embedded model, where it is used.
+    `hidden` files and folders (the configuration, credentials) are out of the agent's reach.
     """
 
     platforms: Sequence[PlatformMaker] = ()
     console: PlatformMaker | None = None
     here: Mapping[LaneKey, Path] | None = None
     local: LocalModel | None = None
+    hidden: Sequence[Path] = ()
 
 
 def run(settings: Settings, data: Path, choices: Choices) -> int:
@@ -124,7 +126,8 @@ class _Builder:
         self._store = store
         self._clock = SystemClock()
         self._models = Models(settings, local)
-        self._tools = workspace_tools(_workspace(settings), data)
+        self._tools = workspace_tools(_workspace(settings, choices.hidden), data)
+        self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
         self._lanes = Lanes(
             store,
@@ -140,7 +143,7 @@ class _Builder:
         rules = LaneRules(Busy(settings.lanes.busy), per_user=settings.lanes.groups == "per_user")
         platforms = Platforms()
         console = self._add_platforms(platforms)
-        narrator = Narrator(platforms, thoughts=settings.agent.show_thoughts)
+        narrator = Narrator(platforms)
         delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
         cards = Cards(store, platforms)
         court = self._court()
@@ -180,7 +183,7 @@ class _Builder:
 
     async def files(self, lane: LaneKey) -> Sequence[WorkspaceFile]:
         """What the judge is shown of a lane's workspace."""
-        facts = await asyncio.to_thread(snapshot, self.folder(lane), (self._data,))
+        facts = await asyncio.to_thread(snapshot, self.folder(lane), self._hidden)
         return [WorkspaceFile(fact.path, fact.size, fact.start) for fact in facts]
 
     async def queue_file(
@@ -245,11 +248,12 @@ class _Builder:
         return Drafter(self._models.of(judge), self._settings.auxiliary.goal_judge.timeout_s)
 
 
-def _workspace(settings: Settings) -> WorkspaceOptions:
+def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
     workspace = settings.workspace
     return WorkspaceOptions(
         root=workspace.root,
         extra=workspace.extra,
+        hidden=tuple(hidden),
         sandbox=Sandboxing(workspace.sandbox),
         network=workspace.network,
         timeout_s=workspace.timeout_s,

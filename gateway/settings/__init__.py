@@ -8,7 +8,7 @@ from __future__ import annotations
 from gateway.errors import ConfigError, NoPermission, Problem
 from gateway.settings.choice import Choice, Job, catalogue, chosen, uses_local_model
 from gateway.settings.layers import Layer
-from gateway.settings.load import config_file, data_dir, load
+from gateway.settings.load import config_file, data_dir, load, secret_places
 from gateway.settings.schema import Settings
 from gateway.settings.show import secrets_of
 
@@ -25,6 +25,7 @@ __all__ = [
     "config_file",
     "data_dir",
     "load",
+    "secret_places",
     "secrets_of",
     "uses_local_model",
 ]

@@ -61,6 +61,14 @@ def config_file(config: Path | None = None) -> Path | None:
     return find_config(config, os.environ)
 
 
+def secret_places(config: Path | None = None) -> tuple[Path, ...]:
+    """The files and folders that settings and their secrets come from; the agent's commands
+    must not see them."""
+    file = config_file(config)
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return (*((file.absolute(),) if file else ()), *((Path(folder),) if folder else ()))
+
+
 def data_dir(data: Path | None = None) -> Path:
     """The data folder, made if need be; raises NoPermission or UserError."""
     return data_folder(data, os.environ)
