@@ -143,7 +143,7 @@ class TimerFired:
 class GoalWoken:
     """Its session works again: after a restart, or when its lane came back to it.
 
-    `idle` says that nothing of the goal is on its way: no row, no open judgement, no rest.
+    `idle` says that no turn is on its way whose end the goal would hear of.
     """
 
     idle: bool

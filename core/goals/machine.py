@@ -170,6 +170,8 @@ def _stirred(slot: Slot, goal: Goal, event: TimerFired | GoalWoken | PersonSpoke
             line = Announce(texts.going_on(goal.text, goal.turns, goal.budget.turns), card=True)
             if goal.judgement is not None:
                 return slot, (line, AskJudge())
+            if goal.wait_until is not None:
+                return slot, (line, SetTimer(goal.wait_until))  # a visit elsewhere took it away
             if not idle:
                 return slot, (line,)
             goal, order = _next(goal, goal.reason or "the work goes on")
