@@ -103,7 +103,7 @@ class ConsolePlatform:
                 watch.cancel()
         finally:
             self._running = False
-        if self._busy:
+        if self._busy and self._front.interactive:  # lines end when nothing is left to do
             await self._front.note(LEAVING)
 
     def health(self) -> Health:
