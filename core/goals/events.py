@@ -31,7 +31,7 @@ class GoalPaused:
 
 @dataclass(frozen=True, slots=True)
 class GoalResumed:
-    """Go on, with a fresh turn counter; `idle` says that the lane runs nothing."""
+    """Go on, with a fresh turn counter; `idle` as in `GoalWoken`."""
 
     by: Principal
     idle: bool

@@ -159,7 +159,7 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
         if goal.wait_until is None:
             return _say(lane, "The goal is being worked on already.")
         lane, _ = feel(lane, GoalPaused(""))  # ends the rest
-    return feel(lane, GoalResumed(order.by, lane.idle))
+    return feel(lane, GoalResumed(order.by, idle=not lane.reports))
 
 
 def _criteria(

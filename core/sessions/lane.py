@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from itertools import takewhile
 from typing import TypeAlias
 
 from core.agent.transcript import Json
@@ -135,6 +136,15 @@ class Lane:
     def people(self) -> tuple[Row, ...]:
         """The waiting rows that a person asked for."""
         return tuple(row for row in self.waiting if row.prio is Prio.PERSON)
+
+    @property
+    def reports(self) -> bool:
+        """Whether a turn runs, or waits in this session, whose end its goal will hear of."""
+        match self.phase:
+            case Running(turn) | Stopping(turn, Cut.INTERRUPTED) if turn.kind is not RowKind.DRAFT:
+                return True
+        ahead = takewhile(lambda row: row.kind is not RowKind.SWITCH, self.waiting)
+        return any(row.kind is not RowKind.DRAFT for row in ahead)
 
     @property
     def idle(self) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from core.goals import machine as goals
+from core.goals import texts
 from core.goals.events import (
     Announce,
     AskJudge,
@@ -19,6 +20,7 @@ from core.goals.events import (
     Continue,
     GoalEffect,
     GoalEvent,
+    GoalPaused,
     GoalWoken,
     Judged,
     PersonSpoke,
@@ -94,8 +96,7 @@ def advance(lane: Lane, event: LaneEvent) -> Change:
         case TurnEnded():
             return _turn_ended(lane, event)
         case SessionEntered():
-            idle = isinstance(lane.phase, Idle) and not lane.waiting
-            return feel(lane, GoalWoken(idle))
+            return feel(lane, GoalWoken(idle=not lane.reports))
         case Judged():
             if not isinstance(lane.phase, Idle):
                 return lane, ()  # a later turn is begun: the question stays open and grows
@@ -109,7 +110,8 @@ def advance(lane: Lane, event: LaneEvent) -> Change:
 def feel(lane: Lane, event: GoalEvent) -> Change:
     """Hand an event to the session's goal and turn its orders into the lane's."""
     slot, orders = goals.advance(lane.slot, event)
-    lane = replace(lane, slot=slot)
+    if slot is not lane.slot:
+        lane = replace(lane, slot=slot)
     effects: list[LaneEffect] = []
     for order in orders:
         lane, more = _carry_out(lane, order)
@@ -304,6 +306,15 @@ def _tell_goal(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Ch
                 TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),
             )
         case Outcome.STOPPED:
-            return lane, ()  # /stop has paused the goal in its own commit
+            return _orphaned(lane)
         case _:
             assert_never(outcome)
+
+
+def _orphaned(lane: Lane) -> Change:
+    """A stopped turn tells its goal nothing: /stop has paused it in its own commit. When that
+    commit failed, and only its signal got through, the goal would wait for ever."""
+    goal = lane.slot.active
+    if goal is None or goal.judgement is not None or goal.wait_until is not None or lane.reports:
+        return lane, ()
+    return feel(lane, GoalPaused(texts.paused("its turn was stopped.")))

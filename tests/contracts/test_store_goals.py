@@ -231,6 +231,35 @@ async def test_resume_in_mid_run_only_unpauses(rig: Rig) -> None:
     assert isinstance(await rig.answer(await rig.turn()), Rest)
 
 
+async def test_a_goal_resumed_while_its_stopped_turn_still_ends_goes_on(rig: Rig) -> None:
+    begun = await rig.goal()
+    await rig.tell("/stop")
+    await rig.tell("/goal resume")
+    next_ = await rig.answer(begun)
+    assert isinstance(next_, Begun)
+    assert next_.turn.kind is RowKind.CONTINUATION
+
+
+async def test_a_goal_resumed_during_a_draft_goes_on(rig: Rig) -> None:
+    await rig.judged_goal()
+    await rig.answer(await rig.turn())
+    await rig.tell("/goal pause")
+    await rig.tell("/goal draft something else")
+    begun = await rig.turn()
+    await rig.tell("/goal resume")
+    next_ = await rig.answer(begun)
+    assert isinstance(next_, Begun)
+    assert next_.turn.kind is RowKind.CONTINUATION
+
+
+async def test_a_goal_whose_turn_was_stopped_by_a_lost_stop_is_paused(rig: Rig) -> None:
+    begun = await rig.goal()
+    await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=1.0))
+    assert await rig.heard() == ["⏸ Goal paused: its turn was stopped."]
+    await rig.tell("/goal resume")
+    assert isinstance(await rig.begin(), Begun)
+
+
 async def test_without_a_goal_there_is_none_to_resume(rig: Rig) -> None:
     await rig.tell("/goal resume")
     assert await rig.heard() == ["No goal to resume. Set one with /goal <text>."]
