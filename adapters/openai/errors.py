@@ -189,7 +189,8 @@ def _no_connection(cause: BaseException | None, where: Where) -> ModelFailure:
         case httpx2.ConnectTimeout():
             return _transient(f"cannot reach {url}: no connection in {where.connect_s:g} s")
         case httpx2.ConnectError():
-            return _transient(f"cannot reach {url}: {_reason(cause)}")
+            look = f"is it running, and is providers.{where.provider}.base_url right?"
+            return _transient(f"cannot reach {url} ({_reason(cause)}): {look}")
         case httpx2.TimeoutException():
             return _transient(f"{where.provider} sent nothing for {where.stall_s:g} s")
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.TooManyRedirects():

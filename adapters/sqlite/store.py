@@ -96,11 +96,11 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish what was submitted and give the folder back; idempotent."""
-        await self._writer.close()
         self._readers.shutdown(wait=True)
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+        await self._writer.close()  # the last connection to close folds the WAL into the file
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
