@@ -292,6 +292,30 @@ async def test_the_turn_budget_pauses_the_goal(rig: Rig) -> None:
     assert (await rig.heard())[-1].startswith("⏸ Goal paused — 1/1 turns used.")
 
 
+async def test_a_turn_budget_lowered_below_what_is_used_lets_no_turn_begin(rig: Rig) -> None:
+    await rig.judged_goal(NOT_DONE)
+    begun = await rig.turn()
+    await rig.answer(begun)
+    await rig.judge(NOT_DONE)
+    await rig.tell("/goal budget turns=1")
+    assert isinstance(await rig.begin(), Rest)
+    assert (await rig.heard())[-1].startswith("⏸ Goal paused — 2/1 turns used.")
+    await rig.tell("/goal resume")
+    assert isinstance(await rig.begin(), Begun)
+
+
+async def test_a_rest_after_the_last_turn_of_the_budget_buys_no_further_one(rig: Rig) -> None:
+    begun = await rig.goal()
+    await rig.tell("/goal budget turns=1")
+    await rig.answer(begun)
+    await rig.tell("/goal wait 1m")
+    timer = await rig.store.next_timer()
+    assert timer is not None
+    await rig.store.fire(timer)
+    assert isinstance(await rig.begin(), Rest)
+    assert (await rig.heard())[-1].startswith("⏸ Goal paused — 1/1 turns used.")
+
+
 async def test_a_rest_ends_by_its_timer_even_after_a_restart(rig: Rig) -> None:
     await rig.answer(await rig.goal())
     await rig.judge(Verdict(done=False, reason="it builds", wait_s=600))
