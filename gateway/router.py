@@ -188,6 +188,8 @@ class Router:
             busy, text, line = Busy(line.name), line.argument, None
         if line is not None:
             return Arrival(lane, message.dedupe, principal, Commanded(_started(line)))
+        if message.attachments and busy is Busy.STEER:
+            busy = Busy.QUEUE  # files are fetched when a turn begins
         payload = payload_of(
             message, text=text, shared=not (message.private or self._rules.per_user)
         )

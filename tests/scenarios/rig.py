@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -80,6 +81,25 @@ def counting(words: str = "Step") -> Callable[[Request], Scripted]:
         return text(f"{words} {said}.")
 
     return answer
+
+
+def processes(words: str) -> list[int]:
+    """The live processes whose command line holds these words, in whatever sandbox."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+            if words.encode() in line and int(folder.name) != os.getpid():
+                found.append(int(folder.name))
+    return found
+
+
+async def eventually(true: Callable[[], T | None], within_s: float = WITHIN_S) -> T:
+    """Wait for something of the machine, which tells nobody when it changes."""
+    async with asyncio.timeout(within_s):
+        while not (value := true()):  # noqa: ASYNC110 - a process sends no events
+            await asyncio.sleep(0.02)
+    return value
 
 
 @dataclass(slots=True)
