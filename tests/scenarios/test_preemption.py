@@ -39,14 +39,15 @@ async def test_a_message_during_the_judges_call_is_answered_at_once(tmp_path: Pa
 async def test_a_verdict_while_a_persons_turn_runs_changes_nothing(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         early = text(verdict(reason="Early.", done=True).text, gate="verdict", usage=(7000, 0, 1))
-        bot.models.script("main", text("First."), text("Yes.", gate="turn"), text("Third."))
+        first = text("First.", usage=(1000, 0, 0))
+        bot.models.script("main", first, text("Yes.", gate="turn"), text("Third."))
         bot.models.script("judge", early, NOT_YET, DONE)
         bot.say("/goal write it")
         await bot.asked(1, "judge")
         bot.say("will you also check it?")
         await bot.asked(2)
         bot.models.open("verdict")
-        while "Early." not in (status := await bot.status()) and "\nUsed: 8," not in status:
+        while "Early." not in (status := await bot.status()) and "\nUsed: 8,001 " not in status:
             pass  # the verdict is in once its tokens are counted
         assert "active, 1/20 turns" in status
         bot.models.open("turn")

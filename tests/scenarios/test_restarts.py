@@ -1,0 +1,152 @@
+"""Cut at any point, the program goes on where it was: nothing lost, nothing doubled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.openai_replies import calls, text, verdict
+from tests.scenarios.rig import counting, eventually, processes, running_bot
+
+NOT_YET = verdict(reason="Not yet.", done=False)
+DONE = verdict(reason="All is there.", done=True)
+
+
+async def test_a_turn_that_was_cut_goes_on_by_itself(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script(
+            "main",
+            calls(("write_file", {"path": "a.txt", "content": "1"})),
+            text("Too late.", gate="never"),
+            text("a.txt is there."),
+        )
+        bot.models.script("judge", DONE)
+        bot.say("/goal write a.txt")
+        await bot.asked(2)
+        await bot.all_said()
+        await bot.restart()
+        await bot.heard("✓ Goal achieved")
+        said = [words.split("\n")[0] for words in await bot.all_said()]
+        assert said == [
+            "⊙ Goal set (20-turn budget): write a.txt",
+            "▶ Going on with the goal (0/20 turns): write a.txt",
+            "a.txt is there.",
+            "✓ Goal achieved: All is there.",
+        ]
+        [_, before, after] = bot.models.of("main")
+        assert before.raw == after.raw
+
+
+async def test_an_ordinary_turn_goes_on_without_a_word(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("Too late.", gate="never"), text("Hello."))
+        bot.say("hi")
+        await bot.asked(1)
+        await bot.restart()
+        assert await bot.heard("Hello.") == ["Hello."]
+        assert await bot.all_said() == ["Hello."]
+
+
+async def test_a_command_that_was_cut_is_not_run_twice_unnoticed(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        command = "echo once >> log.txt; sleep 1000.75"
+        bot.models.script("main", calls(("run", {"command": command})), text("I looked."))
+        bot.say("run it")
+        await eventually(lambda: processes("sleep 1000.75"))
+        await bot.restart()
+        await bot.heard("I looked.")
+        assert not processes("sleep 1000.75")
+        assert (bot.workspace() / "log.txt").read_text() == "once\n"
+        told = bot.models.of("main")[1].said()
+        assert "interrupted by a restart; the outcome is unknown, check before repeating" in told
+
+
+async def test_an_open_judgement_is_asked_again(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.default("main", counting())
+        bot.models.script("judge", text(DONE.text, gate="never"), NOT_YET, DONE)
+        bot.say("/goal work")
+        await bot.asked(1, "judge")
+        await bot.all_said()
+        await bot.restart()
+        await bot.heard("✓ Goal achieved")
+        said = [words.split("\n")[0] for words in await bot.all_said()]
+        assert said == [
+            "⊙ Goal set (20-turn budget): work",
+            "Step 1.",
+            "▶ Going on with the goal (1/20 turns): work",
+            "↻ Continuing toward goal (1/20): Not yet.",
+            "Step 2.",
+            "✓ Goal achieved: All is there.",
+        ]
+        [first, second, _] = bot.models.of("judge")
+        assert first.raw == second.raw
+
+
+async def test_goals_that_do_not_run_stand_as_they_were(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("I am stuck."))
+        bot.models.script("judge", verdict(reason="No key.", done=False, blocked=True))
+        bot.say("/goal open the door")
+        await bot.heard("⛔ Goal blocked: No key.")
+        before = await bot.all_said()
+        await bot.restart()
+        after = await bot.all_said()
+        assert len(after) == len(before)
+        assert "⊙ Goal (blocked, 1/20 turns): open the door" in await bot.status()
+        assert len(bot.models.of("main")) == 1
+
+
+async def test_a_goals_rest_survives_a_restart(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("The build runs."), text("It is green."))
+        bot.models.script("judge", text(NOT_YET.text, gate="never"), DONE)
+        bot.say("/goal get the build green")
+        await bot.asked(1, "judge")
+        bot.say("/goal wait 20m")
+        await bot.heard("⏲ Goal waits 20m: as you asked")
+        await bot.all_said()
+        await bot.restart()
+        await bot.heard("▶ Going on with the goal (1/20 turns)")
+        assert "Next: it goes on in 19m" in await bot.status()
+        assert len(bot.models.of("main")) == 1
+        bot.say("/goal wait 1s")
+        await bot.heard("It is green.", "✓ Goal achieved")
+
+
+async def test_a_stop_sent_while_we_were_down_comes_first(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("Too late.", gate="never"), text("Hello."))
+        bot.say("/goal work")
+        await bot.asked(1)
+        bot.say("are you there?")
+        await bot.all_said()
+        await bot.stop()
+        bot.say("/stop")
+        bot.say("hi")
+        await bot.start()
+        await bot.heard("⏹ Stopped. Goal paused; 1 waiting messages dropped.", "Hello.")
+        assert [request.said() for request in bot.models.of("main")] == ["work", "hi"]
+
+
+async def test_messages_sent_while_we_were_down_are_answered_in_order(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.default("main", counting())
+        await bot.stop()
+        bot.say("one")
+        bot.say("two")
+        await bot.start()
+        await bot.heard("Step 1.", "Step 2.")
+        assert [request.said() for request in bot.models.of("main")] == ["one", "two"]
+
+
+async def test_a_turn_cut_three_times_in_the_same_place_ends_in_words(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.default("main", text("Too late.", gate="never"))
+        bot.say("hi")
+        for number in range(1, 4):
+            await bot.asked(number)
+            await bot.restart()
+        await bot.heard("⚠ This turn failed: it was begun 3 times and each time cut by a restart")
+        bot.models.default("main", text("Hello."))
+        bot.say("hi again")
+        await bot.heard("Hello.")
