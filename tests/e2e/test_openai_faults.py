@@ -158,7 +158,8 @@ async def test_a_closed_port_cannot_be_reached() -> None:
         async with model_of(at(f"http://127.0.0.1:{port}/v1")) as model:
             got = await failure(model)
     assert got.kind is FailureKind.TRANSIENT
-    assert got.message.startswith(f"cannot reach http://127.0.0.1:{port}/v1: ")
+    assert got.message.startswith(f"cannot reach http://127.0.0.1:{port}/v1 (")
+    assert "providers.fake.base_url" in got.message
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,10 @@ def test_an_unreachable_endpoint_is_named_without_its_password() -> None:
     cause.__cause__ = ConnectionRefusedError(111, "Connection refused")
     found = no_connection(cause)
     assert found.kind is FailureKind.TRANSIENT
-    assert found.message == "cannot reach https://example.org/v1: Connection refused"
+    assert found.message == (
+        "cannot reach https://example.org/v1 (Connection refused): "
+        "is it running, and is providers.router.base_url right?"
+    )
 
 
 @pytest.mark.parametrize(
