@@ -51,9 +51,10 @@ class BudgetChanged:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaChanged:
-    """The list of criteria is now this."""
+    """The list of criteria is now this; `heard` is the role whose words are new in it."""
 
     criteria: tuple[str, ...]
+    heard: Role = Role.OWNER
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,9 @@ def advance(slot: Slot, event: GoalEvent) -> Change:
             return _ordered(slot, goal, event)
         case BudgetChanged(budget):
             return replace(slot, goal=replace(goal, budget=budget)), ()
-        case CriteriaChanged(criteria):
-            return replace(slot, goal=replace(goal, criteria=criteria)), ()
+        case CriteriaChanged(criteria, heard):
+            floor = lowest(goal.floor, heard)
+            return replace(slot, goal=replace(goal, criteria=criteria, floor=floor)), ()
         case _:
             assert_never(event)
 

@@ -122,7 +122,7 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             lane, effects = feel(lane, BudgetChanged(budget))
             return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
         case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
-            return _criteria(lane, goal, command)
+            return _criteria(lane, goal, command, order.by.role)
         case SetGoal() | AcceptDraft() | DraftGoal() | Misread():
             return lane, ()  # answered before: they need no goal
         case _:
@@ -166,22 +166,23 @@ def _criteria(
     lane: Lane,
     goal: Goal,
     command: AddCriterion | ListCriteria | RemoveCriterion | ClearCriteria,
+    by: Role,
 ) -> Change:
-    had = goal.criteria
+    had, heard = goal.criteria, Role.OWNER
     match command:
         case ListCriteria():
             return _say(lane, _listed(had))
         case AddCriterion() if len(had) >= MAX_CRITERIA:
             return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
         case AddCriterion(text):
-            criteria = (*had, text)
+            criteria, heard = (*had, text), by
         case RemoveCriterion(number) if 1 <= number <= len(had):
             criteria = had[: number - 1] + had[number:]
         case RemoveCriterion(number):
             return _say(lane, f"There is no criterion {number}. {_listed(had)}")
         case ClearCriteria():
             criteria = ()
-    lane, effects = feel(lane, CriteriaChanged(criteria))
+    lane, effects = feel(lane, CriteriaChanged(criteria, heard))
     return lane, (*effects, Post(_listed(criteria)))
 
 

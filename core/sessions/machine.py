@@ -154,7 +154,9 @@ def _carry_out(lane: Lane, order: GoalEffect) -> Change:
 def _spoke(lane: Lane, row: Row, busy: Busy) -> Change:
     if len(lane.people) >= MAX_WAITING:
         return lane, (Drop((row.seq,)), Post(QUEUE_FULL))
-    lane, effects = feel(lane, PersonSpoke(row.principal.role))
+    effects: Effects = ()
+    if not any(waiting.kind is RowKind.SWITCH for waiting in lane.waiting):
+        lane, effects = feel(lane, PersonSpoke(row.principal.role))  # else in the next session
     lane = replace(lane, waiting=tuple(sorted((*lane.waiting, row), key=_order)))
     if busy is Busy.INTERRUPT and isinstance(lane.phase, Running):
         turn = lane.phase.turn
@@ -199,7 +201,7 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
             return lane, (Rest(head.not_before),)
         if head.kind is RowKind.SWITCH:
             return _switch(lane, head)
-        return _begin(lane, event, claimed, head.principal)
+        return _begin_asked(lane, event, claimed)
     stale = tuple(row.seq for row in lane.waiting if not _current(lane, row))
     lane = replace(lane, waiting=tuple(row for row in lane.waiting if row.seq not in stale))
     dropped: Effects = (Drop(stale),) if stale else ()
@@ -214,6 +216,17 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
     rights = Principal(goal.setter.id, goal.setter.name, lowest(goal.setter.role, goal.floor))
     lane, effects = _begin(lane, event, (head,), rights)
     return lane, (*dropped, *effects)
+
+
+def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Change:
+    """A person's turn. Its session hears the message now: since it was sent the session may have
+    become another one, or its goal been resumed."""
+    role = lowest(*(row.principal.role for row in rows))
+    effects: Effects = ()
+    if rows[0].kind is RowKind.MESSAGE:
+        lane, effects = feel(lane, PersonSpoke(role))
+    lane, begun = _begin(lane, event, rows, rows[0].principal)
+    return lane, (*effects, *begun)
 
 
 def _judge(lane: Lane) -> Effects:

@@ -361,6 +361,19 @@ async def test_goal_wait_rests_and_goes_on_by_itself(rig: Rig) -> None:
     assert isinstance(await rig.begin(), Begun)
 
 
+async def test_an_older_timer_does_not_end_a_longer_rest(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    await rig.tell("/goal wait 1m")
+    older = await rig.store.next_timer()
+    assert older is not None
+    await rig.tell("/goal wait 20m")
+    await rig.store.fire(older)
+    assert isinstance(await rig.begin(), Rest)
+    timer = await rig.store.next_timer()
+    assert timer is not None
+    assert timer.due == rig.clock.wall + 1200
+
+
 async def test_goal_wait_is_at_most_half_an_hour(rig: Rig) -> None:
     await rig.answer(await rig.goal())
     await rig.tell("/goal wait 9h")
@@ -404,6 +417,55 @@ async def test_the_goals_turns_have_the_lowest_role_heard(rig: Rig) -> None:
     await rig.answer(begun)
     await rig.tell("/goal resume")
     assert (await rig.turn()).turn.principal == OWNER
+
+
+async def test_a_member_heard_before_a_resume_but_read_after_it_counts(rig: Rig) -> None:
+    begun = await rig.goal()
+    await rig.say("run this for me", MEMBER)
+    await rig.tell("/goal pause")
+    await rig.tell("/goal resume")
+    next_ = await rig.answer(begun)
+    assert isinstance(next_, Begun)
+    await rig.answer(next_)
+    await rig.judge(NOT_DONE)
+    assert (await rig.turn()).turn.principal.role is Role.MEMBER
+
+
+async def test_a_members_criterion_lowers_the_goals_rights(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    await rig.judge(NOT_DONE)
+    await rig.tell("/subgoal and delete the backups", MEMBER)
+    assert (await rig.turn()).turn.principal.role is Role.MEMBER
+
+
+async def test_a_message_behind_a_switch_is_heard_by_the_other_sessions_goal(rig: Rig) -> None:
+    await rig.judged_goal(BLOCKED)
+    await rig.say("busy")
+    begun = await rig.turn()
+    await rig.tell("/goal pause")
+    await rig.answer(begun)
+    await rig.tell("/goal resume")
+    begun = await rig.turn()
+    await rig.accept(rig.order("/new"), rig.message("for the new session", MEMBER))
+    next_ = await rig.answer(begun)
+    assert texts(next_) == ["for the new session"]
+    assert isinstance(next_, Begun)
+    await rig.answer(next_)
+    await rig.tell("/resume")
+    await rig.begin()
+    await rig.judge(NOT_DONE)
+    assert (await rig.turn()).turn.principal == OWNER
+
+
+async def test_a_message_behind_a_switch_wakes_the_blocked_goal_it_reaches(rig: Rig) -> None:
+    await rig.judged_goal(BLOCKED)
+    await rig.accept(rig.order("/new"), rig.message("elsewhere"))
+    elsewhere = await rig.turn()
+    await rig.accept(rig.order("/resume"), rig.message("here is the key"))
+    next_ = await rig.answer(elsewhere)
+    assert texts(next_) == ["here is the key"]
+    assert isinstance(next_, Begun)
+    assert next_.goal is not None
 
 
 async def test_criteria_are_added_while_it_runs_and_reach_the_judge(rig: Rig) -> None:

@@ -308,6 +308,27 @@ async def test_a_steered_message_of_another_role_is_not_read_by_the_turn(rig: Ri
     assert next_.turn.principal == MEMBER
 
 
+async def test_a_message_behind_a_switch_is_never_steered_into_the_old_session(rig: Rig) -> None:
+    await rig.say("work")
+    begun = await rig.turn()
+    await rig.tell("/new")
+    await rig.say("for the new session", busy=Busy.STEER)
+    assert await rig.store.steered(ref(begun)) == ()
+    next_ = await rig.answer(begun)
+    assert isinstance(next_, Begun)
+    assert next_.turn.session != begun.turn.session
+
+
+async def test_a_file_posted_after_the_lane_has_moved_goes_to_its_new_key(rig: Rig) -> None:
+    new = Address(PlatformName.TELEGRAM, "bot", "-100777").key
+    await rig.say("work")
+    begun = await rig.turn()
+    await rig.accept(Relocation("tg:bot:moved", LANE, new))
+    signals = await rig.store.post(LANE, begun.turn.id, "file:1", SendFile("a.txt"))
+    assert signals.deliver == {new}
+    assert await rig.heard(new) == ["a.txt"]
+
+
 async def test_a_file_is_queued_once_per_turn_and_key(rig: Rig) -> None:
     await rig.say("work")
     begun = await rig.turn()
