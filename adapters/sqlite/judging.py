@@ -104,8 +104,8 @@ def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals:
     """Take a timer away and tell its goal."""
     tx = Transaction(conn, now, f"timer:{timer.goal}:{timer.generation}:{timer.due}")
     gone = conn.execute(
-        "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ?",
-        (timer.lane, timer.goal, timer.generation),
+        "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ? AND due = ?",
+        (timer.lane, timer.goal, timer.generation, timer.due),
     )
     if gone.rowcount:
         tx.advance(tx.lane(timer.lane), TimerFired(timer.goal, timer.generation))

@@ -248,9 +248,9 @@ class SqliteStore:
         """See `Store.post`."""
 
         def job(conn: sqlite3.Connection) -> Signals:
-            turns.check_running(conn, turn)
+            here = turns.lane_running(conn, turn)  # not `lane` when it has moved meanwhile
             tx = Transaction(conn, self._clock.now(), "")
-            tx.post(lane, what, key=f"turn:{turn}:{key}")
+            tx.post(here, what, key=f"turn:{turn}:{key}")
             return tx.signals()
 
         return await self._writer.submit(job)

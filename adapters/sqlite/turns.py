@@ -88,11 +88,14 @@ def check_fence(conn: sqlite3.Connection, ref: TurnRef) -> None:
         raise Fenced(f"turn {ref.turn} was ended or taken over")
 
 
-def check_running(conn: sqlite3.Connection, turn: int) -> None:
-    """Raise `Fenced` unless the turn is its lane's running one, in whatever attempt."""
-    found = conn.execute("SELECT phase FROM lane WHERE turn = ?", (turn,)).fetchone()
-    if found != ("running",):
+def lane_running(conn: sqlite3.Connection, turn: int) -> LaneKey:
+    """The lane whose running turn this is, in whatever attempt; raises `Fenced` without one."""
+    found = conn.execute(
+        "SELECT key FROM lane WHERE turn = ? AND phase = 'running'", (turn,)
+    ).fetchone()
+    if found is None:
         raise Fenced(f"turn {turn} was ended")
+    return LaneKey(found[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +213,17 @@ def _cap(which: str, example: str) -> str:
 
 
 def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
-    """Messages that wait to be read by the turn; roles are never mixed."""
+    """Messages that wait to be read by the turn; roles are never mixed, and what stands behind
+    a `/new` or `/resume` belongs to another session."""
     lane, principal = conn.execute(
         "SELECT lane, principal FROM turn WHERE id = ?", (ref.turn,)
     ).fetchone()
     role = json.loads(principal)[2]
     found = conn.execute(
         "SELECT seq, payload, principal FROM inbox "
-        "WHERE lane = ? AND state = 'ready' AND steer = 1 AND kind = 'message' ORDER BY seq",
+        "WHERE lane = ?1 AND state = 'ready' AND steer = 1 AND kind = 'message' "
+        "AND seq < coalesce((SELECT min(seq) FROM inbox "
+        "WHERE lane = ?1 AND state = 'ready' AND kind = 'switch'), seq + 1) ORDER BY seq",
         (lane,),
     ).fetchall()
     return tuple(
