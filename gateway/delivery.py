@@ -133,7 +133,7 @@ class Delivery:
         try:
             await platform.edit(address, shown.remote, what)
         except TransientError:
-            self._narrator.put_back(out.turn, shown)
+            self._narrator.put_back(out.lane, out.turn, shown)
             raise
         except PermanentError:
             return None  # someone deleted it

@@ -105,7 +105,7 @@ class Narrator:
     def __init__(self, platforms: Platforms) -> None:
         self._platforms = platforms
         self._telling: dict[LaneKey, Narration] = {}
-        self._left: dict[TurnId, Shown] = {}
+        self._left: dict[TurnId, tuple[LaneKey, Shown]] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -147,7 +147,7 @@ class Narrator:
             return
         shown = narration.shown
         if narration.answered:
-            self._left[narration.turn] = shown
+            self._left[narration.turn] = (narration.address.key, shown)
         elif shown.remote is not None:
             text = "\n".join([*narration.lines, ENDED])
             self._later(platform.edit(narration.address, shown.remote, Say(text)))
@@ -155,18 +155,22 @@ class Narrator:
         self._later(self._mark(platform, narration, mark))
 
     def moved_on(self, lane: LaneKey) -> None:
-        """Something was posted in the chat: its progress message is no longer the last."""
+        """Something was posted in the chat: a progress message there is no longer the last. One
+        that is yet to be posted will be."""
         narration = self._telling.get(lane)
-        if narration is not None:
+        if narration is not None and (narration.shown.remote or narration.shown.doubtful):
             narration.shown.moved_on = True
+        for left_in, shown in self._left.values():
+            if left_in == lane:
+                shown.moved_on = True
 
     def take(self, turn: TurnId) -> Shown | None:
         """The progress message that a turn left behind, for its answer to replace; once."""
-        return self._left.pop(turn, None)
+        return self._left.pop(turn, (None, None))[1]
 
-    def put_back(self, turn: TurnId, shown: Shown) -> None:
+    def put_back(self, lane: LaneKey, turn: TurnId, shown: Shown) -> None:
         """The answer could not take its place yet."""
-        self._left[turn] = shown
+        self._left[turn] = (lane, shown)
 
     def point_below(self, address: Address, remote: RemoteId) -> None:
         """Say on a progress message that the answer stands further down."""

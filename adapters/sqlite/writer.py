@@ -49,6 +49,7 @@ class _Submitted(Generic[T]):
             return  # its caller was cancelled; the write stands all the same
         if self.error is not None:
             self.future.set_exception(self.error)
+            self.future.exception()  # a caller cancelled meanwhile never will retrieve it
         else:
             self.future.set_result(cast("T", self.result))
 
