@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adapters.sqlite.lane_rows import insert_row, load_slot
+from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
 from core.goals.contract import Budget, SetGoal
 from core.messages import Ack, Duplicate, Handled, Queued, Refused, SessionId
@@ -34,7 +35,7 @@ def accept(
     for arrival in arrivals:
         match arrival:
             case Relocation():
-                acks.append(_relocate(tx, arrival))
+                acks.append(relocate(tx, arrival))
             case Arrival(what=Said() as said):
                 acks.append(_said(tx, arrival, said))
             case Arrival(what=Commanded() as commanded):
@@ -154,25 +155,3 @@ def load_draft(conn: sqlite3.Connection, session: SessionId) -> SetGoal | None:
         return None
     text, contract = json.loads(found[0])
     return SetGoal(text, tuple((key, value) for key, value in contract))
-
-
-_BY_LANE = ("inbox", "outbox", "session", "turn")
-
-
-def _relocate(tx: Transaction, move: Relocation) -> Ack:
-    """Give a lane another key. Where the new key is in use already, its session stays current
-    and the old lane's rows join it."""
-    taken = tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.new,)).fetchone()
-    verb = (
-        "DELETE FROM lane WHERE key = ?2" if taken else "UPDATE lane SET key = ?1 WHERE key = ?2"
-    )
-    tx.conn.execute(verb, (move.new, move.old))
-    for table in _BY_LANE:
-        tx.conn.execute(
-            f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
-            (move.new, move.old),
-        )
-    tx.conn.execute("UPDATE OR REPLACE timer SET lane = ? WHERE lane = ?", (move.new, move.old))
-    tx.wake.add(move.new)
-    tx.deliver.add(move.new)
-    return Handled("")

@@ -1,0 +1,72 @@
+"""A chat got a new id: all that is kept under its lane's key is kept under another one."""
+
+from __future__ import annotations
+
+from adapters.sqlite.closing import close_turn
+from adapters.sqlite.lane_rows import insert_row, load_lane
+from adapters.sqlite.transaction import Transaction
+from core.messages import Ack, Duplicate, Handled, Principal, Role, Say
+from core.sessions.lane import Idle, Lane, Outcome, Prio, Row, RowKind
+from core.sessions.ports import Relocation
+
+CUT_OFF = (
+    "⚠ This chat got a new id while a turn was running, and the turn was cut off. "
+    "Send your last message again."
+)
+
+_BY_LANE = ("inbox", "outbox", "session", "turn")
+_NOBODY = Principal("", "", Role.MEMBER)
+
+
+def relocate(tx: Transaction, move: Relocation) -> Ack:
+    """Give a lane another key. Where the new key is in use already, its session stays current
+    and the old lane's messages and sessions join it."""
+    marker = Row(seq=0, kind=RowKind.CONTROL, prio=Prio.PERSON, principal=_NOBODY)
+    payload = {"old": move.old, "new": move.new}
+    seq = insert_row(tx.conn, move.new, move.dedupe, marker, dict(payload), tx.now, state="done")
+    if seq is None:
+        return Duplicate()
+    tx.key, tx.posts = f"in:{seq}", 0
+    if tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.old,)).fetchone():
+        old = load_lane(tx.conn, move.old, tx.now)
+        if tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.new,)).fetchone():
+            _join(tx, move, old)
+        else:
+            _rename(tx, move, old)
+    for table in _BY_LANE:
+        tx.conn.execute(
+            f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
+            (move.new, move.old),
+        )
+    tx.wake.add(move.new)
+    tx.deliver.add(move.new)
+    return Handled("")
+
+
+def _rename(tx: Transaction, move: Relocation, old: Lane) -> None:
+    """The lane lives on. Who works on its turn knows it by the old key, so another attempt is
+    made under the new one, as after a restart."""
+    tx.conn.execute("UPDATE lane SET key = ? WHERE key = ?", (move.new, move.old))
+    tx.conn.execute("UPDATE timer SET lane = ? WHERE lane = ?", (move.new, move.old))
+    tx.timers = True
+    if not isinstance(old.phase, Idle):
+        turn = old.phase.turn
+        tx.conn.execute("UPDATE turn SET attempt = attempt + 1 WHERE id = ?", (turn.id,))
+        tx.cancel.append((move.old, turn.id))
+
+
+def _join(tx: Transaction, move: Relocation, old: Lane) -> None:
+    """Only one turn can run in the new lane, and one goal: the old lane's are left behind in
+    its session, which `/resume` goes back to."""
+    if not isinstance(old.phase, Idle):
+        turn = old.phase.turn
+        close_turn(tx.conn, turn, Outcome.INTERRUPTED)
+        tx.cancel.append((move.old, turn.id))
+        tx.post(move.new, Say(CUT_OFF))
+    tx.conn.execute(
+        "UPDATE inbox SET state = 'dropped' "
+        "WHERE lane = ? AND state = 'ready' AND goal IS NOT NULL",
+        (move.old,),
+    )
+    tx.conn.execute("DELETE FROM timer WHERE lane = ?", (move.old,))
+    tx.conn.execute("DELETE FROM lane WHERE key = ?", (move.old,))
