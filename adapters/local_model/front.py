@@ -93,7 +93,8 @@ def _rewritten(line: bytes, rewriter: CallStream) -> list[bytes]:
 
 
 def _event(chunk: JsonObject) -> bytes:
-    return b"data: " + json.dumps(chunk).encode() + b"\n"
+    # The blank line ends the event: one line from the server may become several chunks.
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def _fault(status: int, message: str) -> web.Response:
