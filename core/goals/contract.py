@@ -15,7 +15,11 @@ MAX_TEXT = 20_000
 """The longest goal or criterion, in characters."""
 
 _LINE = re.compile(rf"^\s*({'|'.join(CONTRACT_KEYS)})\s*:\s*(.*)$", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))")
+_NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
+_DURATION = re.compile(rf"(?:{_NUMBER}[smhd])*(?:{_NUMBER})?")
+_PIECE = re.compile(rf"({_NUMBER})([smhd]?)")
+_COST = re.compile(rf"\$?({_NUMBER})")
+_WHOLE = re.compile(r"\d{1,12}")
 _UNITS = {"s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -155,14 +159,14 @@ def read_goal(argument: str) -> GoalCommand:
     word = _WORDS.get(argument.lower())
     if word is not None:
         return word
-    head, _, rest = argument.partition(" ")
+    head, rest = (*argument.split(maxsplit=1), "")[:2]
     match head.lower():
         case "wait" if (seconds := read_duration(rest)) is not None:
             return WaitGoal(seconds)
         case "budget" if not rest or "=" in rest.split()[0]:
             return _read_budget(rest)
-        case "draft" if rest.strip():
-            return DraftGoal(rest.strip()[:MAX_TEXT])
+        case "draft" if rest:
+            return DraftGoal(rest[:MAX_TEXT])
         case "draft" | "budget" | "wait" if not rest:
             return Misread("Usage: /goal draft <text>, /goal wait <duration, as 10m>.")
         case _:
@@ -185,11 +189,12 @@ def _read_set(argument: str) -> GoalCommand:
         else:
             current = found.setdefault(match[1].lower(), [])
             current.append(match[2])
-    contract = tuple((key, "\n".join(found[key]).strip()) for key in CONTRACT_KEYS if key in found)
+    said = ((key, "\n".join(found.get(key, ())).strip()) for key in CONTRACT_KEYS)
+    contract = tuple((key, line) for key, line in said if line)
     goal = "\n".join(text).strip()
     if not goal and contract:
         goal, contract = contract[0][1], contract[1:]
-    return SetGoal(goal, contract)
+    return SetGoal(goal, contract) if goal else Misread("Usage: /goal <text>.")
 
 
 def read_subgoal(argument: str) -> GoalCommand:
@@ -201,7 +206,7 @@ def read_subgoal(argument: str) -> GoalCommand:
         case ["clear"]:
             return ClearCriteria()
         case ["remove", number] if number.isdecimal():
-            return RemoveCriterion(int(number))
+            return RemoveCriterion(int(number[:12]))
         case ["remove"]:
             return Misread("Usage: /subgoal remove N, with a number that /subgoal lists.")
         case _:
@@ -214,7 +219,7 @@ def _read_budget(rest: str) -> GoalCommand:
         key, _, value = pair.partition("=")
         number = _read_limit(key.lower(), value.lower())
         if isinstance(number, str):
-            return Misread(f"“{pair}” is not a budget. {_BUDGET_USAGE}")
+            return Misread(f"“{pair[:40]}” is not a budget. {_BUDGET_USAGE}")
         changes["seconds" if key.lower() == "time" else key.lower()] = number
     return ChangeBudget(changes) if changes else Misread(_BUDGET_USAGE)
 
@@ -223,10 +228,11 @@ def _read_limit(key: str, value: str) -> int | float | str | None:
     """A limit's number, None for "none", "" where it cannot be read."""
     if value in {"none", "off"} and key in {"tokens", "cost", "time"}:
         return None
-    if key in {"turns", "tokens"} and value.replace("_", "").isdecimal() and int(value) > 0:
-        return int(value)
+    if key in {"turns", "tokens"}:
+        plain = value.replace("_", "") if value[:1] != "_" else ""
+        return int(plain) if _WHOLE.fullmatch(plain) and int(plain) > 0 else ""
     if key == "cost":
-        match = re.fullmatch(r"\$?(\d+(?:\.\d+)?)", value)
+        match = _COST.fullmatch(value)
         return float(match[1]) if match and float(match[1]) > 0 else ""
     if key == "time":
         seconds = read_duration(value)
@@ -237,9 +243,9 @@ def _read_limit(key: str, value: str) -> int | float | str | None:
 def read_duration(text: str) -> float | None:
     """Seconds of `90`, `10m`, `1h30m`; None where the whole text is not a duration above 0."""
     text = "".join(text.lower().split())
-    if not text or _DURATION.sub("", text):
+    if not _DURATION.fullmatch(text):
         return None
-    total = sum(float(n) * _UNITS[unit] for n, unit in _DURATION.findall(text))
+    total = sum(float(n) * _UNITS[unit] for n, unit in _PIECE.findall(text))
     return total if total > 0 else None
 
 

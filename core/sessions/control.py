@@ -112,7 +112,7 @@ def _resume(lane: Lane, order: Order, facts: Facts) -> Change:
     wanted = order.line.argument
     if not wanted and others:
         return _switch(lane, order, others[0].id)
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(sessions):
+    if len(wanted) <= 2 and wanted.isdecimal() and 1 <= int(wanted) <= len(sessions):
         chosen = sessions[int(wanted) - 1].id
         if chosen == lane.session:
             return lane, (Post("You are in that session already."),)

@@ -270,3 +270,21 @@ async def test_any_text_is_stored_and_answered(rig: Rig, text: str) -> None:
     history = await rig.store.history(begun.turn.session)
     assert len(history) == 2
     assert len(history[1].text) == len(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/goal budget turns=_10",
+        "/goal budget time=" + "9" * 400 + "h",
+        "/goal budget turns=" + "9" * 5000,
+        "/resume " + "9" * 5000,
+        "/subgoal remove " + "9" * 5000,
+        "/goal outcome:",
+        "/" + "x" * 5000,
+    ],
+)
+async def test_no_command_line_ever_sinks_the_batch_it_came_in(rig: Rig, line: str) -> None:
+    await rig.goal()
+    acks = await rig.accept(rig.message("before"), rig.order(line), rig.message("after"))
+    assert [type(ack) for ack in acks] == [Queued, Handled, Queued]
