@@ -63,8 +63,7 @@ def _said(tx: Transaction, arrival: Arrival, said: Said) -> Ack:
     if seq is None:
         return Duplicate()
     row = replace(row, seq=seq)
-    lane = tx.lane(arrival.lane)
-    before = replace(lane, waiting=tuple(r for r in lane.waiting if r.seq != seq))
+    before = tx.lane(arrival.lane, but=seq)
     tx.key = f"in:{seq}"
     tx.posts = 0
     behind = len(before.people) + (0 if isinstance(before.phase, Idle) else 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from functools import lru_cache
 
 from core.agent.transcript import Json
 from core.goals import codec
@@ -26,41 +27,48 @@ from core.sessions.lane import (
     Turn,
 )
 
+LANE = (
+    "SELECT l.stop_seq, l.session, l.phase, l.turn, m.value FROM lane l "
+    "LEFT JOIN state_meta m ON m.key = 'goal:' || l.session WHERE l.key = ?"
+)
 READY = (
     "SELECT seq, kind, prio, principal, not_before, more, steer, target, goal, generation "
-    "FROM inbox WHERE lane = ? AND state = 'ready' ORDER BY prio, seq"
+    "FROM inbox WHERE lane = ? AND state = 'ready' AND seq <> ? ORDER BY prio, seq"
 )
+_JSON = json.JSONEncoder(ensure_ascii=False)
+_KINDS = {kind.value: kind for kind in RowKind}
+_PRIOS = {prio.value: prio for prio in Prio}
 PHASES = {"stopped": Cut.STOPPED, "interrupted": Cut.INTERRUPTED}
 
 
+@lru_cache(maxsize=4096)
 def dump_principal(who: Principal) -> str:
     """A principal's JSON form."""
     return json.dumps([who.id, who.name, who.role.value], ensure_ascii=False)
 
 
+@lru_cache(maxsize=4096)
 def load_principal(text: str) -> Principal:
     """The principal that `dump_principal` wrote."""
     id_, name, role = json.loads(text)
     return Principal(id_, name, Role(role))
 
 
-def load_lane(conn: sqlite3.Connection, key: LaneKey, now: float) -> Lane:
-    """A lane as it stands; a new one gets its first session."""
-    found = conn.execute(
-        "SELECT stop_seq, session, phase, turn FROM lane WHERE key = ?", (key,)
-    ).fetchone()
+def load_lane(conn: sqlite3.Connection, key: LaneKey, now: float, *, but: int = 0) -> Lane:
+    """A lane as it stands, less the row `but`; a new one gets its first session."""
+    found = conn.execute(LANE, (key,)).fetchone()
     if found is None:
         session = new_session(conn, key, now)
         conn.execute("INSERT INTO lane (key, session) VALUES (?, ?)", (key, session))
         return Lane(key=key, session=session)
-    stop_seq, session, phase, turn = found
+    stop_seq, session, phase, turn, slot = found
     return Lane(
         key=key,
         session=SessionId(session),
         phase=_phase(conn, phase, turn),
         stop_seq=stop_seq,
-        waiting=tuple(_row(found) for found in conn.execute(READY, (key,))),
-        slot=load_slot(conn, session),
+        waiting=tuple([_row(found) for found in conn.execute(READY, (key, but))]),
+        slot=codec.load(slot) if slot else Slot(),
     )
 
 
@@ -83,8 +91,8 @@ def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]
     seq, kind, prio, principal, not_before, more, steer, target, goal, generation = found
     return Row(
         seq=seq,
-        kind=RowKind(kind),
-        prio=Prio(prio),
+        kind=_KINDS[kind],
+        prio=_PRIOS[prio],
         principal=load_principal(principal),
         not_before=not_before,
         more=bool(more),
@@ -176,7 +184,7 @@ def insert_row(  # noqa: PLR0913 - one column each
             row.goal,
             row.generation,
             dump_principal(row.principal),
-            json.dumps(payload, ensure_ascii=False),
+            _JSON.encode(payload),
             now,
         ),
     ).fetchone()

@@ -68,9 +68,9 @@ class Transaction:
     posts: int = 0
     said: list[str] = field(default_factory=list)
 
-    def lane(self, key: LaneKey) -> Lane:
-        """The lane as it stands."""
-        return load_lane(self.conn, key, self.now)
+    def lane(self, key: LaneKey, *, but: int = 0) -> Lane:
+        """The lane as it stands, less the row `but`."""
+        return load_lane(self.conn, key, self.now, but=but)
 
     def advance(self, lane: Lane, event: LaneEvent) -> Lane:
         """Let an event happen to a lane and store all that follows."""
