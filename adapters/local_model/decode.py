@@ -2,7 +2,7 @@
 
 Pure. The native server's own parser answers 500 to everything that starts like JSON and is not
 exactly one known call, which at temperature 0 no retry mends. So it is asked for raw text, and the
-calls are read out here; raw mode ignores `response_format`, so a schema goes as a grammar.
+call is read out here; raw mode ignores `response_format`, so a schema goes as a grammar.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.local_model.calls import WrittenCall, may_become_call, read_calls
+from adapters.local_model.calls import NEXT_CALL, WrittenCall, may_become_call, read_call
 
 JsonObject = dict[str, Any]
 
@@ -28,9 +28,11 @@ def read_object(text: bytes | str) -> JsonObject:
 def native_request(body: JsonObject, grammar_of: Callable[[str], str]) -> JsonObject:
     """The request as the native server takes it; `grammar_of` compiles a JSON schema.
 
-    Raises ValueError for a `response_format` that is not one of OpenAI's.
+    Raises ValueError for a `response_format` or `stop` that is not as OpenAI has them.
     """
     native = {key: value for key, value in body.items() if key != "response_format"}
+    if wants_calls(body):
+        native["stop"] = [*_stops(body.get("stop")), NEXT_CALL]
     match body.get("response_format"):
         case None | {"type": "text"}:
             return native
@@ -43,32 +45,47 @@ def native_request(body: JsonObject, grammar_of: Callable[[str], str]) -> JsonOb
     return {**native, "grammar": grammar_of(json.dumps(schema))}
 
 
+def _stops(given: object) -> list[str]:
+    match given:
+        case None:
+            return []
+        case str(one):
+            return [one]
+        case [*many] if all(isinstance(each, str) for each in many):
+            return [str(each) for each in many]
+        case other:
+            raise ValueError(f"stop is not understood: {other!r}")
+
+
 def wants_calls(body: JsonObject) -> bool:
     """Whether a reply may call functions."""
     return bool(body.get("tools")) and body.get("tool_choice") != "none"
 
 
-def with_calls(reply: JsonObject) -> JsonObject:
-    """A whole reply with the calls that its text is made of."""
-    return {**reply, "choices": [_choice_with_calls(choice) for choice in reply["choices"]]}
+def with_call(reply: JsonObject) -> JsonObject:
+    """A whole reply with the call that its text is."""
+    return {
+        **reply,
+        "choices": [_choice_with_call(choice, reply["id"]) for choice in reply["choices"]],
+    }
 
 
-def _choice_with_calls(choice: JsonObject) -> JsonObject:
+def _choice_with_call(choice: JsonObject, reply_id: str) -> JsonObject:
     message, finish = choice["message"], choice["finish_reason"]
-    calls = read_calls(message.get("content") or "", cut=finish == "length")
-    if not calls:
+    call = read_call(message.get("content") or "", cut=finish == "length")
+    if call is None:
         return choice
-    written = [_tool_call(number, call) for number, call in enumerate(calls)]
     return {
         **choice,
-        "message": {**message, "content": None, "tool_calls": written},
+        "message": {**message, "content": None, "tool_calls": [_tool_call(call, reply_id)]},
         "finish_reason": _finish(finish),
     }
 
 
-def _tool_call(number: int, call: WrittenCall) -> JsonObject:
+def _tool_call(call: WrittenCall, reply_id: str) -> JsonObject:
     function = {"name": call.name, "arguments": call.arguments}
-    return {"id": f"call_{number}", "type": "function", "function": function}
+    # A transcript holds many replies of one call each, so the id comes from the reply.
+    return {"id": f"call_{reply_id}", "type": "function", "function": function}
 
 
 def _finish(reason: str) -> str:
@@ -100,9 +117,9 @@ class CallStream:
             yield _chunk(chunk, {**delta, "content": self.held}, None)
 
     def _end(self, chunk: JsonObject, finish: str) -> Iterator[JsonObject]:
-        if calls := read_calls(self.held, cut=finish == "length"):
-            written = [{"index": n, **_tool_call(n, call)} for n, call in enumerate(calls)]
-            yield _chunk(chunk, {"tool_calls": written}, None)
+        if call := read_call(self.held, cut=finish == "length"):
+            written = {"index": 0, **_tool_call(call, chunk["id"])}
+            yield _chunk(chunk, {"tool_calls": [written]}, None)
             finish = _finish(finish)
         elif self.held:
             yield _chunk(chunk, {"content": self.held}, None)

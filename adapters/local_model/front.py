@@ -19,7 +19,7 @@ from adapters.local_model.decode import (
     native_request,
     read_object,
     wants_calls,
-    with_calls,
+    with_call,
 )
 
 _MAX_BODY = 16 << 20
@@ -61,7 +61,7 @@ class Front:
                 return await _stream(request, answer, calls=wants_calls(body))
             text = await answer.read()
         if answer.status == 200 and wants_calls(body):
-            text = json.dumps(with_calls(read_object(text))).encode()
+            text = json.dumps(with_call(read_object(text))).encode()
         return web.json_response(body=text, status=answer.status)
 
     def _admits(self, request: web.Request) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 
 from adapters.local_model.catalogue import ModelFile
-from adapters.local_model.source import CHUNK, Report, SourceUnavailable, size_of
+from adapters.local_model.source import Report, SourceUnavailable, size_of
 
 _FRUITLESS_TRIES = 3
 _TIMEOUT = httpx2.Timeout(30.0, connect=3.0)
@@ -54,7 +54,8 @@ def _request_rest(client: httpx2.Client, model: ModelFile, partial: Path, report
             partial.unlink(missing_ok=True)
             raise SourceUnavailable("it offers a file of another size")
         with partial.open("ab" if offset else "wb") as out:
-            for chunk in response.iter_bytes(CHUNK):
+            # No chunk size: that would hold bytes back, which a broken connection then loses.
+            for chunk in response.iter_bytes():
                 out.write(chunk)
                 offset += len(chunk)
                 report(offset)
