@@ -43,6 +43,7 @@ RECEIPTS_KEPT = 12
 ARGUMENTS_KEPT = 400
 RESULT_KEPT = 200
 REVOKED = "the person who set it may no longer use this bot here; an admitted one can resume it"
+UNSHOWN = "(The answer holds nothing that can be shown.)"
 CRASHED = "an internal error; the log has the details"
 
 
@@ -213,7 +214,7 @@ class AgentWorker:
 
     def _posts(self, address: Address, text: str, begun: Begun) -> tuple[Outbound, ...]:
         """The answer's messages; in a group the first one replies to the person."""
-        first, *rest = self._around.chats.parts(address, text)
+        first, *rest = self._around.chats.parts(address, text) or (Say(UNSHOWN),)
         asked = begun.payloads[-1]
         if isinstance(first, Say) and asked.get("name") and asked.get("remote"):
             first = replace(first, reply_to=RemoteId(str(asked["remote"])))
