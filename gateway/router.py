@@ -58,6 +58,18 @@ class Followed(Protocol):
         ...
 
 
+class Bystander(Protocol):
+    """Who else must know what comes in, before it is stored."""
+
+    def wrote(self, lane: LaneKey) -> None:
+        """Somebody wrote in the lane's chat, to us or not."""
+        ...
+
+    async def moved(self, old: LaneKey, new: LaneKey) -> None:
+        """A lane gets another key. Told again when the commit fails."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LaneRules:
     """How messages become lanes: `per_user` gives each person of a group a lane."""
@@ -98,13 +110,20 @@ class Router:
     """The one way in."""
 
     def __init__(
-        self, store: Store, access: Access, lanes: Followed, clock: Clock, rules: LaneRules
+        self,
+        store: Store,
+        access: Access,
+        lanes: Followed,
+        clock: Clock,
+        rules: LaneRules,
+        bystander: Bystander | None = None,
     ) -> None:
         self._store = store
         self._access = access
         self._lanes = lanes
         self._clock = clock
         self._rules = rules
+        self._bystander = bystander
         self._impatient = Impatience(clock)
         self._caught_up: dict[PlatformName, asyncio.Event] = {}
 
@@ -114,6 +133,9 @@ class Router:
         """See `Intake.accept`."""
         sorted_out = [self._impatient.once(self._sort(inbound)) for inbound in batch]
         arrivals = [item for item in sorted_out if isinstance(item, Arrival | Relocation)]
+        for item in arrivals:
+            if isinstance(item, Relocation) and self._bystander is not None:
+                await self._bystander.moved(item.old, item.new)
         acks: Iterable[Ack] = ()
         if arrivals or cursor is not None:
             acks = await self._store_all(arrivals, cursor)
@@ -169,6 +191,9 @@ class Router:
         return Arrival(lane, press.dedupe, principal, Commanded(line))
 
     def _message(self, message: Message) -> Arrival | Refused:
+        lane = self._lane(message.address, message.sender.id, private=message.private)
+        if self._bystander is not None:
+            self._bystander.wrote(lane)
         if not message.addressed:
             return Refused("")
         principal = self._access.admit(message.sender, message.address)
@@ -177,7 +202,6 @@ class Router:
             return Refused("")
         if len(message.text) > MAX_MESSAGE:
             return Refused(TOO_LONG.format(length=len(message.text), limit=MAX_MESSAGE))
-        lane = self._lane(message.address, message.sender.id, private=message.private)
         return self._read(message, lane, principal)
 
     def _read(self, message: Message, lane: LaneKey, principal: Principal) -> Arrival:

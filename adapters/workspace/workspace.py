@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from adapters.workspace.options import WorkspaceOptions
@@ -22,11 +23,25 @@ NOT_ADMITTED = (
 
 def home_of(lane: LaneKey, data_dir: Path) -> Path:
     """The folder of a lane that is bound to none; made on demand, for this user alone."""
+    folder = _place_of(lane, data_dir)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder.resolve()
+
+
+def share_home(old: LaneKey, new: LaneKey, data_dir: Path) -> None:
+    """Let a lane's new key work where its old one did, unless it has a folder of its own.
+
+    The folder stays where it is, so that what runs in it is not disturbed.
+    """
+    target, link = home_of(old, data_dir), _place_of(new, data_dir)
+    with suppress(FileExistsError):
+        link.symlink_to(target)
+
+
+def _place_of(lane: LaneKey, data_dir: Path) -> Path:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", lane).strip("._")[:60]
     unique = hashlib.sha256(lane.encode()).hexdigest()[:10]  # two lanes may look alike in plain
-    folder = data_dir.resolve() / FOLDERS / f"{plain}-{unique}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+    return data_dir.resolve() / FOLDERS / f"{plain}-{unique}"
 
 
 def bind(path: str, options: WorkspaceOptions, data_dir: Path) -> Path:

@@ -14,7 +14,7 @@ from adapters.sqlite.store import SqliteStore
 from adapters.workspace.listing import snapshot
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.tools import workspace_tools
-from adapters.workspace.workspace import home_of
+from adapters.workspace.workspace import home_of, share_home
 from core.agent.loop import LoopOptions, Prefix
 from core.agent.prompts import PromptSize, system_prompt
 from core.goals.contract import Budget
@@ -26,6 +26,7 @@ from core.tools.registry import Registry
 from core.tools.send import send_tool
 from core.tools.think import think_tool
 from gateway.access import Access, Allowlist
+from gateway.bystander import Beside
 from gateway.card import Cards
 from gateway.clock import SystemClock
 from gateway.compose.models import Models
@@ -165,7 +166,9 @@ class _Builder:
         return Parts(
             store=store,
             platforms=platforms,
-            router=Router(store, access, self._lanes, clock, rules),
+            router=Router(
+                store, access, self._lanes, clock, rules, Beside(narrator, self._rehome)
+            ),
             lanes=self._lanes,
             delivery=delivery,
             narrator=narrator,
@@ -179,7 +182,14 @@ class _Builder:
     def folder(self, lane: LaneKey) -> Path:
         """Where a lane works."""
         here = (self._choices.here or {}).get(lane)
-        return here or home_of(lane, self._settings.workspace.root or self._data)
+        return here or home_of(lane, self._home)
+
+    def _rehome(self, old: LaneKey, new: LaneKey) -> None:
+        share_home(old, new, self._home)
+
+    @property
+    def _home(self) -> Path:
+        return self._settings.workspace.root or self._data
 
     async def files(self, lane: LaneKey) -> Sequence[WorkspaceFile]:
         """What the judge is shown of a lane's workspace."""
