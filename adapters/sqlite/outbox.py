@@ -42,15 +42,16 @@ def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoi
 
 
 def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
-    """The newest status message that arrived, with the goal it speaks of."""
+    """The newest status message with its goal, once it has arrived: an older one is another
+    goal's, or was left behind."""
     session = conn.execute("SELECT session FROM lane WHERE key = ?", (lane,)).fetchone()
     found = conn.execute(
-        "SELECT remote_id, body FROM outbox WHERE lane = ? AND card = 1 AND state = 'sent' "
-        "ORDER BY id DESC LIMIT 1",
+        "SELECT remote_id, body, state FROM outbox "
+        "WHERE lane = ? AND card = 1 AND state <> 'dead' ORDER BY id DESC LIMIT 1",
         (lane,),
     ).fetchone()
     goal = load_slot(conn, session[0]).goal if session else None
-    if found is None or goal is None:
+    if found is None or found[2] != "sent" or goal is None:
         return None
     what = codec.load_outbound(found[1])
     line = what.text if isinstance(what, Say) else ""

@@ -1,0 +1,197 @@
+"""The `Store` contract: no call is made that a goal's caps do not cover."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.agent.steps import Replied
+from core.errors import Fenced
+from core.goals.contract import Budget
+from core.goals.events import Verdict
+from core.ports import Usage
+from core.sessions.lane import Outcome
+from core.sessions.ports import Begun, CapReached, Ending, Estimate, Reserved
+from tests.contracts.store_rig import MEMBER, NOT_DONE, OWNER, Rig, ref, reply
+
+TEN = Estimate(tokens=10, cost=0.01)
+
+
+async def limited(rig: Rig, limits: str) -> Begun:
+    """A goal's first turn under these limits."""
+    begun = await rig.goal()
+    await rig.tell(f"/goal budget {limits}")
+    await rig.heard()
+    return begun
+
+
+async def reserve(
+    rig: Rig, begun: Begun, estimate: Estimate = TEN, seconds: float = 0.0
+) -> Reserved | CapReached | None:
+    """Ask for one more call."""
+    return await rig.store.reserve(ref(begun), "main", estimate, seconds=seconds)
+
+
+async def test_without_caps_nothing_is_reserved(rig: Rig) -> None:
+    assert await reserve(rig, await rig.goal()) is None
+
+
+async def test_a_session_without_a_goal_has_no_caps(rig: Rig) -> None:
+    await rig.say("x")
+    assert await reserve(rig, await rig.turn()) is None
+
+
+async def test_parallel_reservations_cannot_overshoot_a_token_cap(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=25")
+    answers = [await reserve(rig, begun) for _ in range(3)]
+    assert [type(answer) for answer in answers] == [Reserved, Reserved, CapReached]
+    assert isinstance(answers[2], CapReached)
+    assert "token budget" in answers[2].reason
+    assert "/goal budget tokens=" in answers[2].reason
+
+
+async def test_parallel_reservations_cannot_overshoot_a_cost_cap(rig: Rig) -> None:
+    begun = await limited(rig, "cost=0.025")
+    answers = [await reserve(rig, begun) for _ in range(3)]
+    assert [type(answer) for answer in answers] == [Reserved, Reserved, CapReached]
+
+
+async def test_a_settled_reservation_counts_what_was_used(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=25")
+    first = await reserve(rig, begun)
+    assert isinstance(first, Reserved)
+    await rig.store.record(
+        ref(begun), [Replied(0, reply(tokens=1))], model="main", reservation=first.id
+    )
+    assert isinstance(await reserve(rig, begun), Reserved)
+    assert isinstance(await reserve(rig, begun), Reserved)
+    assert isinstance(await reserve(rig, begun), CapReached)
+
+
+async def test_a_reservation_is_settled_once(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=100")
+    first = await reserve(rig, begun)
+    assert isinstance(first, Reserved)
+    await rig.store.record(
+        ref(begun), [Replied(0, reply(tokens=5))], model="main", reservation=first.id
+    )
+    late = Ending(
+        outcome=Outcome.ANSWERED,
+        seconds=1.0,
+        answer="x",
+        usage=Usage(50, 0, 50, 1.0),
+        model="main",
+        reservation=first.id,
+    )
+    await rig.end(begun, late)
+    await rig.tell("/goal")
+    assert "Used: 10 tokens" in (await rig.heard())[-1]
+
+
+async def test_a_reservation_found_at_a_start_counts_as_spent(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=25")
+    await reserve(rig, begun)
+    await reserve(rig, begun)
+    await rig.restart()
+    assert isinstance(await reserve(rig, await rig.turn()), CapReached)
+
+
+async def test_a_call_without_a_step_is_settled_by_the_turns_end(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=25")
+    first = await reserve(rig, begun)
+    assert isinstance(first, Reserved)
+    ending = Ending(
+        outcome=Outcome.ANSWERED,
+        seconds=1.0,
+        answer="x",
+        usage=Usage(3, 0, 1, 0.5),
+        model="main",
+        reservation=first.id,
+    )
+    await rig.end(begun, ending)
+    await rig.tell("/goal")
+    assert "Used: 4 tokens · $0.50" in (await rig.heard())[-1]
+
+
+async def test_the_time_cap_counts_this_turn_and_the_earlier_ones(rig: Rig) -> None:
+    begun = await limited(rig, "time=60s")
+    assert await reserve(rig, begun, seconds=59) is None
+    assert isinstance(await reserve(rig, begun, seconds=61), CapReached)
+    await rig.end(begun, Ending(outcome=Outcome.ANSWERED, seconds=50.0, answer="x"))
+    await rig.judge(NOT_DONE)
+    begun = await rig.turn()
+    assert await reserve(rig, begun, seconds=9) is None
+    late = await reserve(rig, begun, seconds=11)
+    assert isinstance(late, CapReached)
+    assert "time budget" in late.reason
+
+
+async def test_a_cap_that_ends_a_turn_pauses_the_goal_and_says_which(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=5")
+    reached = await reserve(rig, begun)
+    assert isinstance(reached, CapReached)
+    await rig.fail(begun, reached.reason)
+    (said,) = await rig.heard()
+    assert said.startswith("⏸ Goal paused: its token budget does not cover")
+
+
+async def test_a_raised_cap_lets_the_goal_go_on_with_its_counters(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=25")
+    await rig.step(begun, 0, tokens=12)
+    assert isinstance(await reserve(rig, begun), CapReached)
+    await rig.tell("/goal budget tokens=40")
+    assert isinstance(await reserve(rig, begun), Reserved)
+    assert isinstance(await reserve(rig, begun), CapReached)
+
+
+async def test_resume_resets_the_turns_and_keeps_what_was_spent(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=30")
+    await rig.step(begun, 0, tokens=12)
+    await rig.tell("/goal pause")
+    await rig.answer(begun)
+    await rig.tell("/goal resume")
+    assert isinstance(await reserve(rig, await rig.turn()), CapReached)
+
+
+async def test_a_fenced_turn_may_reserve_nothing(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=30")
+    await rig.tell("/stop")
+    with pytest.raises(Fenced):
+        await reserve(rig, begun)
+
+
+async def test_the_judges_tokens_count_and_so_do_a_persons_turns(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    await rig.judge(Verdict(done=False, reason="no"))
+    await rig.say("and?")
+    begun = await rig.turn()
+    await rig.step(begun, 0, tokens=4)
+    await rig.tell("/goal")
+    assert "Used: 18 tokens · $0.01" in (await rig.heard())[-1]
+
+
+async def test_usage_of_a_dropped_verdict_counts_all_the_same(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    asked = await rig.asked()
+    await rig.tell("/goal pause")
+    await rig.judge(NOT_DONE, asked)
+    await rig.tell("/goal")
+    assert "Used: 10 tokens" in (await rig.heard())[-1]
+
+
+async def test_new_goals_get_the_configured_limits(rig: Rig) -> None:
+    rig.defaults = Budget(turns=3, tokens=1000, cost=2.0, seconds=60.0)
+    await rig.reopen()
+    await rig.tell("/goal Write a poem")
+    await rig.tell("/goal show")
+    said = await rig.heard()
+    assert said[0] == "⊙ Goal set (3-turn budget): Write a poem"
+    assert said[1].endswith("Budget: 3 turns, 1,000 tokens, $2, 1m.")
+
+
+async def test_only_owners_change_a_budget(rig: Rig) -> None:
+    await rig.goal()
+    await rig.tell("/goal budget turns=99", MEMBER)
+    await rig.tell("/goal budget turns=98", OWNER)
+    said = await rig.heard()
+    assert said[0] == "Only owners may change a goal's budget."
+    assert said[1].startswith("Budget: 98 turns")
