@@ -149,15 +149,14 @@ class Router:
     ) -> tuple[Ack, ...]:
         started = self._clock.monotonic()
         try:
-            acks, signals = await self._store.accept(
-                arrivals, cursor=cursor, now=self._clock.now()
+            acks, _ = await self._store.accept(
+                arrivals, cursor=cursor, now=self._clock.now(), early=self._lanes.follow
             )
         except TransientError:
             self._impatient.remember(arrivals)
             raise
         if self._clock.monotonic() - started > CONFIRMED_S:
             self._impatient.remember(arrivals)
-        self._lanes.follow(signals)
         return acks
 
     async def cursor(self, source: str) -> str | None:

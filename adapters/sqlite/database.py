@@ -13,6 +13,8 @@ Value: TypeAlias = str | float | bytes | None
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 FILE_NAME = "pursuit.db"
+LOG_NAME = f"{FILE_NAME}-wal"
+"""SQLite's write-ahead log; it is there while the database is open."""
 
 
 class Connection(sqlite3.Connection):
@@ -43,8 +45,11 @@ def _whole(row: Sequence[Value]) -> tuple[Value, ...]:
     )
 
 
-def open_database(path: Path, *, sync: str = "FULL") -> sqlite3.Connection:
-    """The writer's connection, with every migration applied.
+def open_database(path: Path, *, waits: bool = True) -> sqlite3.Connection:
+    """The writer's connection, with every migration applied and safe.
+
+    A commit on it is atomic and in order, but waits for the disk only at checkpoints: who wants
+    it safe syncs the log. Without `waits` nothing ever waits for the disk.
 
     Raises UserError for a file that is no database, is damaged, or is from a newer version.
     """
@@ -53,11 +58,12 @@ def open_database(path: Path, *, sync: str = "FULL") -> sqlite3.Connection:
             path, isolation_level=None, check_same_thread=False, factory=Connection
         )
         conn.execute("PRAGMA journal_mode = WAL")
-        conn.execute(f"PRAGMA synchronous = {sync}")
+        conn.execute(f"PRAGMA synchronous = {'FULL' if waits else 'OFF'}")
         conn.execute("PRAGMA busy_timeout = 5000")
         conn.execute("PRAGMA wal_autocheckpoint = 4000")
         _check(conn, path)
         _migrate(conn, path)
+        conn.execute(f"PRAGMA synchronous = {'NORMAL' if waits else 'OFF'}")
     except sqlite3.DatabaseError as error:
         raise UserError(_damaged(path, error)) from error
     return conn

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from adapters.sqlite import intake, judging, outbox, turns, upkeep
-from adapters.sqlite.database import FILE_NAME, open_database, open_reader
+from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
+from adapters.sqlite.syncer import Syncer
 from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
-from core.agent.steps import StepWrite
+from core.agent.steps import Started, StepWrite
 from core.agent.transcript import Entry, User, from_json
 from core.errors import UserError
 from core.goals.contract import Budget
@@ -52,7 +53,7 @@ class SqliteStore:
     """Everything durable, in `folder`. Open with `open`, end with `close`.
 
     `run` names this start; posts made by it carry the name. `goal_defaults` are the limits of
-    new goals. `sync` is SQLite's synchronous level; only tests that do not crash lower it.
+    new goals. `sync` "OFF" waits for the disk nowhere; only for tests, which cut no power.
     """
 
     def __init__(
@@ -70,7 +71,8 @@ class SqliteStore:
         self.run = run
         self._defaults = goal_defaults or Budget()
         self._sync = sync
-        self._writer = Writer(self._connect, folder / RESERVE_NAME)
+        syncer = Syncer(folder / LOG_NAME) if sync == "FULL" else None
+        self._writer = Writer(self._connect, folder / RESERVE_NAME, syncer)
         self._readers = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
         self._reader: sqlite3.Connection | None = None
         self._lock: int | None = None
@@ -91,7 +93,7 @@ class SqliteStore:
     def _open(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = _lock(self._folder)
-        self._opened = open_database(self._path, sync=self._sync)
+        self._opened = open_database(self._path, waits=self._sync == "FULL")
         self._reader = open_reader(self._path)
 
     async def close(self) -> None:
@@ -116,10 +118,12 @@ class SqliteStore:
         *,
         cursor: tuple[str, str] | None,
         now: float,
+        early: Callable[[Signals], None] | None = None,
     ) -> tuple[tuple[Ack, ...], Signals]:
         """See `Store.accept`."""
         return await self._writer.submit(
-            lambda conn: intake.accept(conn, arrivals, cursor, now, self._defaults)
+            lambda conn: intake.accept(conn, arrivals, cursor, now, self._defaults),
+            early=None if early is None else lambda taken: early(taken[1]),
         )
 
     async def cursor(self, source: str) -> str | None:
@@ -133,7 +137,7 @@ class SqliteStore:
     ) -> tuple[Begun | Rest, Signals]:
         """See `Store.begin`."""
         return await self._writer.submit(
-            lambda conn: turns.begin(conn, lane, now, collect=collect)
+            lambda conn: turns.begin(conn, lane, now, collect=collect), safe=False
         )
 
     async def record(
@@ -147,7 +151,8 @@ class SqliteStore:
     ) -> None:
         """See `Store.record`."""
         what = turns.Recording(writes, model, claim, reservation)
-        await self._writer.submit(lambda conn: turns.record(conn, ref, what))
+        starts = any(isinstance(write, Started) for write in writes)
+        await self._writer.submit(lambda conn: turns.record(conn, ref, what), safe=starts)
 
     async def steered(self, ref: TurnRef) -> tuple[Steered, ...]:
         """See `Store.steered`."""
@@ -166,7 +171,7 @@ class SqliteStore:
     ) -> tuple[Begun | Rest, Signals]:
         """See `Store.end_turn`."""
         return await self._writer.submit(
-            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect)
+            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect), safe=False
         )
 
     async def keep_prefix(self, session: SessionId, prefix: str) -> str:
@@ -178,7 +183,7 @@ class SqliteStore:
             )
             return str(_one(conn, "SELECT prefix FROM session WHERE id = ?", session))
 
-        return await self._writer.submit(job)
+        return await self._writer.submit(job, safe=False)
 
     async def history(self, session: SessionId) -> tuple[Entry, ...]:
         """See `Store.history`."""
@@ -233,7 +238,7 @@ class SqliteStore:
 
     async def sent(self, outgoing: Outgoing, remote: RemoteId) -> None:
         """See `Store.sent`."""
-        await self._writer.submit(lambda conn: outbox.sent(conn, outgoing.id, remote))
+        await self._writer.submit(lambda conn: outbox.sent(conn, outgoing.id, remote), safe=False)
 
     async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
         """See `Store.unsent`."""

@@ -2,7 +2,8 @@
 
 What arrived during the last commit is the next batch; each job runs in its own savepoint, so
 that one which fails takes no other with it. A job is a function of the connection, run whole:
-it reads, decides and writes with nothing in between.
+it reads, decides and writes with nothing in between. The wait for the disk is the syncer's, so
+that jobs go on meanwhile.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar, cast
 
+from adapters.sqlite.syncer import FATAL_EXIT, Syncer
 from core.errors import TransientError
 
 log = logging.getLogger(__name__)
@@ -27,8 +30,6 @@ Job: TypeAlias = Callable[[sqlite3.Connection], T]
 
 RESERVE_BYTES = 16 * 1024 * 1024
 MAX_BATCH = 1000
-FATAL_EXIT = 75
-"""Exit status when a commit's outcome is unknown: a supervisor starts us again."""
 
 FULL = (
     "The disk is full, so nothing new can be taken. Free some space on it; what was accepted "
@@ -41,10 +42,20 @@ class _Submitted(Generic[T]):
     job: Job[T]
     future: asyncio.Future[T]
     loop: asyncio.AbstractEventLoop
+    safe: bool
+    early: Callable[[T], None] | None
     result: T | None = None
     error: BaseException | None = None
 
+    def committed(self) -> None:
+        """It stands, unless the power goes."""
+        if self.error is None and self.early is not None:
+            self.early(cast("T", self.result))
+        if self.error is not None or not self.safe:
+            self.settle()
+
     def settle(self) -> None:
+        """Tell the caller."""
         if self.future.done():
             return  # its caller was cancelled; the write stands all the same
         if self.error is not None:
@@ -58,12 +69,15 @@ class Writer:
     """Runs jobs in order on its own connection; `submit` returns after the commit.
 
     The writer is never interrupted. `reserve` is a file of 16 MB that is given back to a full
-    disk, so that ends of turns still fit.
+    disk, so that ends of turns still fit. Without a `syncer` no job waits for the disk.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], reserve: Path) -> None:
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], reserve: Path, syncer: Syncer | None
+    ) -> None:
         self._connect = connect
         self._reserve = reserve
+        self._syncer = syncer
         self._queue: queue.SimpleQueue[_Submitted[object] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._closed = False
@@ -74,8 +88,11 @@ class Writer:
             _fill(self._reserve)
         self._thread.start()
 
-    async def submit(self, job: Job[T]) -> T:
-        """Run a job in the next batch.
+    async def submit(
+        self, job: Job[T], *, safe: bool = True, early: Callable[[T], None] | None = None
+    ) -> T:
+        """Run a job in the next batch, and return once it is `safe` from a power cut, or else
+        once it is committed. `early` is called, in the caller's loop, as soon as it is.
 
         Cancelling the caller does not take the job back. Raises what the job raised, or
         TransientError when the disk is full.
@@ -83,7 +100,7 @@ class Writer:
         if self._closed:
             raise TransientError("the store is closed")
         loop = asyncio.get_running_loop()
-        entry = _Submitted(job, loop.create_future(), loop)
+        entry = _Submitted(job, loop.create_future(), loop, safe, early)
         self._queue.put(cast("_Submitted[object]", entry))
         return await asyncio.shield(entry.future)
 
@@ -97,12 +114,28 @@ class Writer:
 
     def _run(self) -> None:
         conn = self._connect()
+        if self._syncer is not None:
+            self._syncer.start()
         try:
             while (batch := self._take()) is not None:
+                before = conn.total_changes
                 self._commit(conn, batch)
-                _settle(batch)
+                self._report(batch, changed=conn.total_changes != before)
         finally:
+            if self._syncer is not None:
+                self._syncer.close()
             conn.close()
+
+    def _report(self, batch: list[_Submitted[object]], *, changed: bool) -> None:
+        """Tell the callers now or when their jobs are safe, each as it asked for."""
+        if self._syncer is None:
+            _tell(batch, _Submitted.committed)
+            _tell([entry for entry in batch if entry.safe], _Submitted.settle)
+            return
+        _tell([e for e in batch if e.early or e.error or not e.safe], _Submitted.committed)
+        waiting = [entry for entry in batch if entry.safe and entry.error is None]
+        then = partial(_tell, waiting, _Submitted.settle) if waiting else None
+        self._syncer.committed(changed=changed, then=then)
 
     def _take(self) -> list[_Submitted[object]] | None:
         first = self._queue.get()
@@ -175,21 +208,23 @@ def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool
     return True
 
 
-def _settle(batch: list[_Submitted[object]]) -> None:
-    """Tell the callers, one hop into each loop for the whole batch."""
+def _tell(entries: list[_Submitted[object]], how: Callable[[_Submitted[object]], None]) -> None:
+    """Tell the callers, one hop into each loop for all of them."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Submitted[object]]] = {}
-    for entry in batch:
+    for entry in entries:
         by_loop.setdefault(entry.loop, []).append(entry)
-    for loop, entries in by_loop.items():
+    for loop, theirs in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_settle_all, entries)
+            loop.call_soon_threadsafe(_tell_all, theirs, how)
         except RuntimeError:  # the loop is closed: its callers are gone
             log.debug("a caller's loop was closed before its write was reported")
 
 
-def _settle_all(entries: list[_Submitted[object]]) -> None:
+def _tell_all(
+    entries: list[_Submitted[object]], how: Callable[[_Submitted[object]], None]
+) -> None:
     for entry in entries:
-        entry.settle()
+        how(entry)
 
 
 def _fill(path: Path) -> None:

@@ -1,7 +1,10 @@
 """The two durable ports: `Store` keeps everything, `Dispatcher` gives lanes to workers.
 
 A later back end implements both on another engine; one contract suite holds them alike. Every
-method that writes is one transaction, committed when it returns.
+method that writes is one transaction, committed when it returns, and then safe from a power cut
+too, but for `begin`, `end_turn`, `keep_prefix`, `sent` and a `record` that starts no tool. What
+follows from those leaves nothing behind outside before a later write is safe, and a write that
+is safe has made all earlier ones so.
 """
 
 from __future__ import annotations
@@ -250,8 +253,13 @@ class Store(Protocol):
         *,
         cursor: tuple[str, str] | None,
         now: float,
+        early: Callable[[Signals], None] | None = None,
     ) -> tuple[tuple[Ack, ...], Signals]:
-        """Store a batch in order, carry its commands out, and move the cursor."""
+        """Store a batch in order, carry its commands out, and move the cursor.
+
+        `early` is told the signals once the batch is committed, before it is safe: lanes may
+        begin, but the platform must not be told yet.
+        """
         ...
 
     async def cursor(self, source: str) -> str | None:
