@@ -89,11 +89,16 @@ ENVIRONMENT = """\
 - Your workspace is the current folder; give paths relative to it. You cannot reach files outside.
 - You do not know today's date or time unless a message or a tool tells you."""
 
+SHORT_PERSONA = (
+    "You are Pursuit, an agent that gets work done in a workspace folder on a Linux machine."
+)
+
 SHORT_RULES = """\
-You work in a folder with tools. Do the task with the tools, one call at a time.
-Paths are relative to the folder. Check the result, then reply in plain text: what you did.
-Never say a thing is done before a tool result shows it. If a call fails, change it.
-A message that begins [Continuing toward your standing goal] asks for the next step: do it."""
+Do the work with the functions; never only describe it. Use relative paths.
+Do one small step at a time and look at its result before the next one.
+When the step that was asked for is done, say in one or two sentences what you did. Never claim \
+what you have not done.
+If something cannot be done, say so and why."""
 
 
 def system_prompt(
@@ -112,7 +117,7 @@ def system_prompt(
     how the chat shows text; `constraints` come last and bind most.
     """
     full = size is PromptSize.FULL
-    layers = [persona.strip() or PERSONA]
+    layers = [persona.strip() or (PERSONA if full else SHORT_PERSONA)]
     if full:
         layers += [WORKING_RULES, _tools(toolsets), _environment(facts), GOALS]
     else:

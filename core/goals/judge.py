@@ -134,6 +134,8 @@ async def judge(
     if not completion.text.strip():
         return JudgeOutcome(Unavailable("the judge's reply was empty"), completion.usage)
     word = read_verdict(completion.text, may_wait=subject.may_wait)
+    if profile is JudgeProfile.LOCAL:
+        word = _consistent(word)
     sample = (
         one_line(completion.text[:1_000], SAMPLE_LIMIT) if isinstance(word, Unreadable) else ""
     )
@@ -144,7 +146,8 @@ def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL
     """The one call: the rules as system text, the evidence as a message."""
     limits = _LIMITS[profile]
     said = clip(plain(subject.answer), limits.answer)
-    calls = "\n".join(map(_line, subject.receipts[-limits.receipts :]))
+    line = _local_line if profile is JudgeProfile.LOCAL else _line
+    calls = "\n".join(map(line, subject.receipts[-limits.receipts :]))
     files = _files(subject.workspace or (), limits)
     match profile:
         case JudgeProfile.LOCAL:
@@ -152,14 +155,14 @@ def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL
             return Request(
                 system=local_judge.SYSTEM,
                 messages=local_judge.conversation(asked),
-                schema=verdict_schema(may_wait=False, bounded=True),
+                schema=local_judge.SCHEMA,
             )
         case JudgeProfile.FULL:
             may_wait = subject.may_wait
             return Request(
                 system=prompts.judge_system(may_wait=may_wait),
                 messages=(User(_question(subject, said, calls, files)),),
-                schema=verdict_schema(may_wait=may_wait, bounded=False),
+                schema=verdict_schema(may_wait=may_wait),
             )
         case _:
             assert_never(profile)
@@ -185,14 +188,10 @@ def _goal(subject: JudgeInput) -> str:
     return "\n\n".join([clip(subject.goal, GOAL_LIMIT), *terms])
 
 
-def verdict_schema(*, may_wait: bool, bounded: bool) -> dict[str, Json]:
-    """The reply's JSON schema; the reason comes first, so that it is thought before judged.
-
-    `bounded` limits the reason's length, which not every provider's strict mode takes.
-    """
-    limit: dict[str, Json] = {"maxLength": REASON_LIMIT} if bounded else {}
+def verdict_schema(*, may_wait: bool) -> dict[str, Json]:
+    """The reply's JSON schema; the reason comes first, so that it is thought before judged."""
     fields: dict[str, Json] = {
-        "reason": {"type": "string", **limit},
+        "reason": {"type": "string"},
         "done": {"type": "boolean"},
         "blocked": {"type": "boolean"},
     }
@@ -224,6 +223,13 @@ def read_verdict(text: str, *, may_wait: bool = False) -> Verdict | Unreadable:
         blocked=blocked,
         wait_s=_wait(said.get("wait_s")) if may_wait and not (done or blocked) else 0.0,
     )
+
+
+def _consistent(word: Verdict | Unreadable) -> Verdict | Unreadable:
+    """A small model's "done" counts only when its own reason names nothing that is missing."""
+    if isinstance(word, Verdict) and word.done and not local_judge.holds(word.reason):
+        return replace(word, done=False)
+    return word
 
 
 def _object(text: str) -> dict[str, object]:
@@ -267,6 +273,19 @@ def _line(seen: SeenCall) -> str:
     shown = one_line(seen.result[-RESULT_SHOWN:], RESULT_SHOWN)
     said = f"; result ends: {shown}" if shown else ""
     return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}{said}"
+
+
+def _local_line(seen: SeenCall) -> str:
+    receipt = seen.receipt
+    ended = "ok" if receipt.ok else "failed"
+    if receipt.exit_code is not None:
+        ended = f"exit code {receipt.exit_code}"
+    result = " ".join(plain(seen.result)[-RESULT_SHOWN:].split())
+    if receipt.ok and receipt.path:
+        result = f"wrote {receipt.path} ({receipt.size} bytes)"
+    return local_judge.call_line(
+        one_line(seen.tool, 60), one_line(seen.arguments, ARGUMENTS_SHOWN), ended, result
+    )
 
 
 def _files(files: Sequence[WorkspaceFile], limits: _Limits) -> str:

@@ -111,10 +111,11 @@ async def test_a_refused_key_ends_the_turn_with_a_sentence(
 async def test_the_judge_asks_once_with_a_schema_and_reads_the_verdict(
     fake: FakeOpenAI, model: OpenAIModel, profile: JudgeProfile
 ) -> None:
-    fake.script("judge", verdict(done=True, reason="b.txt is blue"))
+    reason = "Shown: b.txt is blue. Not shown: nothing."
+    fake.script("judge", verdict(done=True, reason=reason))
     subject = JudgeInput(goal="make it blue", answer="It is blue.")
     outcome = await judge(model, subject, profile=profile, timeout_s=5)
-    assert outcome.word == Verdict(done=True, reason="b.txt is blue")
+    assert outcome.word == Verdict(done=True, reason=reason)
     assert outcome.usage.output_tokens > 0
     [asked] = fake.of("judge")
     assert "make it blue" in asked.said()

@@ -64,11 +64,14 @@ def test_the_persona_comes_first_and_constraints_last() -> None:
     assert "- F." in text
 
 
-def test_the_prompt_is_the_same_every_time_and_names_the_continuation() -> None:
+def test_the_prompt_is_the_same_every_time() -> None:
     for size in PromptSize:
         one = system_prompt(toolsets=("terminal", "file"), size=size)
         assert one == system_prompt(toolsets=("terminal", "file"), size=size)
-        assert "[Continuing toward your standing goal]" in one
+
+
+def test_the_full_prompt_explains_the_continuation() -> None:
+    assert "[Continuing toward your standing goal]" in system_prompt()
 
 
 def test_the_short_prompt_leaves_room_for_the_tools() -> None:

@@ -9,7 +9,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.goals.events import Unreadable, Verdict
-from core.goals.judge import MAX_WAIT_S, NO_REASON, REASON_LIMIT, read_verdict
+from core.goals.judge import (
+    MAX_WAIT_S,
+    NO_REASON,
+    REASON_LIMIT,
+    JudgeInput,
+    JudgeProfile,
+    judge,
+    read_verdict,
+)
+from core.ports import Reply
+from tests.fakes.scripted_model import ScriptedModel
 
 DONE = '{"reason": "all files exist", "done": true, "blocked": false}'
 
@@ -126,3 +136,22 @@ def test_a_finished_or_blocked_goal_does_not_wait() -> None:
 @given(st.text())
 def test_no_text_breaks_the_reader(text: str) -> None:
     read_verdict(text)
+
+
+@pytest.mark.parametrize(
+    ("reason", "done"),
+    [
+        ('Shown: a.txt "a". Not shown: nothing.', True),
+        ("Shown: make with exit code 0. Not shown: nothing", True),
+        ('Shown: a.txt "a". Not shown: b.txt.', False),
+        ("Everything is there.", False),
+        ("Not shown: nothing. But wait, b.txt is missing.", False),
+    ],
+)
+async def test_a_small_judge_is_not_believed_against_its_own_reason(
+    reason: str, *, done: bool
+) -> None:
+    model = ScriptedModel([Reply(json.dumps({"reason": reason, "done": True, "blocked": False}))])
+    subject = JudgeInput(goal="write a.txt", answer="done")
+    outcome = await judge(model, subject, profile=JudgeProfile.LOCAL)
+    assert outcome.word == Verdict(done=done, reason=reason)
