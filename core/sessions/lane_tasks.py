@@ -49,15 +49,15 @@ class LaneTasks:
 
     async def run(self) -> None:
         """Work until cancelled; then every lane's task is cancelled too."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                self._group = group
-                for lane in self._early:
-                    self._start(group, lane)
-                self._early.clear()
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for lane in self._early:
+                self._start(group, lane)
+            self._early.clear()
+            try:
                 await asyncio.Event().wait()
-        finally:
-            self._group = None
+            finally:
+                self._group = None  # before the group shuts down, when it takes no more tasks
 
     async def idle(self) -> None:
         """Return when no lane is being worked."""
