@@ -7,6 +7,7 @@ without drafts gets an edited message.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -43,6 +44,8 @@ REACTIONS = {
     Mark.FAILED: ReactionEmoji.BROKEN_HEART,
 }
 REMEMBERED = 2_000
+AT_ONCE = 6
+"""Calls at once, of those that the link allows: answers go before what may be missed."""
 DRAFT_REFRESH_S = 20.0
 """Telegram takes a draft away after 30 s; a turn may work longer than that on one step."""
 NOT_HERE = (BadRequest, Forbidden, InvalidToken)
@@ -75,6 +78,7 @@ class Ephemera:
         self._outgoing = outgoing
         self._no_drafts: set[int] = set()
         self._no_reactions: set[int] = set()
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._shown: OrderedDict[tuple[int, RemoteId], str] = OrderedDict()
 
     async def progress(
@@ -120,6 +124,8 @@ class Ephemera:
         elif state is Mark.WORKING:
             if draft and self._clock.monotonic() - draft.shown_at > DRAFT_REFRESH_S:
                 await self._draft(chat, thread, draft.turn, draft.text)
+            if self._slots.locked():
+                return  # with so many at work, who types is the least of what is to be told
             await self._try(
                 chat,
                 lambda bot: bot.send_chat_action(
@@ -176,7 +182,7 @@ class Ephemera:
     ) -> TelegramError | None:
         """Make the call; returns what Telegram had against it, None for nothing."""
         try:
-            async with self._link.bot() as bot:
+            async with self._slots, self._link.bot() as bot:
                 await call(bot)
         except errors.Flooded as err:
             self._pacing.cool(chat, err.retry_after, extras_only=True)

@@ -36,7 +36,10 @@ CHATTY_LOGGERS = (
 )
 EMPTY_BATCH = b'{"ok":true,"result":[]}'
 UPDATES_POOL = 8
-CALLS_POOL = 128
+CALLS_POOL = 16
+"""Calls at once. What httpx does for a request grows with the square of its idle connections, and
+what it does for a waiting one with all that wait, so the rest wait here. Telegram takes about 30
+messages a second from a bot."""
 POOL_S = 30.0
 KEEPALIVE_S = 30.0
 POLL_GRACE_S = 5.0
@@ -157,6 +160,7 @@ class Link:
         self._options = options
         self._tls: ssl.SSLContext | None = None
         self._wire: Wire | None = None
+        self._slots = asyncio.Semaphore(CALLS_POOL)
 
     def open(self) -> None:
         """Keep connections from here on."""
@@ -177,17 +181,18 @@ class Link:
 
     @asynccontextmanager
     async def bot(self) -> AsyncIterator[Bot]:
-        """The Bot for one call."""
-        kept = self._wire
-        wire = kept or self._build()
-        wire.users += 1
-        wire.retired = wire.retired or kept is None
-        try:
-            yield wire.bot
-        finally:
-            wire.users -= 1
-            if wire.retired and not wire.users:
-                await self._shut(wire)
+        """The Bot for one call, when it is its turn."""
+        async with self._slots:
+            kept = self._wire
+            wire = kept or self._build()
+            wire.users += 1
+            wire.retired = wire.retired or kept is None
+            try:
+                yield wire.bot
+            finally:
+                wire.users -= 1
+                if wire.retired and not wire.users:
+                    await self._shut(wire)
 
     async def updates(self, offset: int | None, hold_s: float) -> Sequence[Json]:
         """One getUpdates call: raw updates, up to a hundred.
