@@ -110,12 +110,13 @@ class Narrator:
 
     async def run(self) -> None:
         """Hold the background calls until cancelled."""
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                self._tasks = tasks
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
                 await asyncio.Event().wait()
-        finally:
-            self._tasks = None  # turns may outlive the narrator at the end; they go untold
+            finally:
+                self._tasks = None  # a group that ends takes no tasks; turns that outlive it go
+                # untold
 
     @asynccontextmanager
     async def telling(
