@@ -1,13 +1,28 @@
-"""Keeps what the program writes outside of its data directory inside the test's own folder."""
+"""What holds for every scenario: it stays in its folder, and nothing crashes unseen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+CRASHES = ("turn_crashed", "judge_crashed", "delivery_crashed", "platform_crashed")
 
 
 @pytest.fixture(autouse=True)
 def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Token locks go into the test's folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def no_crash(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """Borders catch the program's own faults and log them; a scenario fails for them."""
+    yield
+    log = capsys.readouterr().out
+    assert not [name for name in CRASHES if name in log], log
+    unseen = [record for record in caplog.records if record.name == "asyncio"]
+    assert not [record.getMessage() for record in unseen if record.levelname == "ERROR"]

@@ -36,6 +36,17 @@ async def test_a_turn_that_was_cut_goes_on_by_itself(tmp_path: Path) -> None:
         assert before.raw == after.raw
 
 
+async def test_a_turn_that_was_cut_while_its_progress_was_shown_goes_on(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        team = bot.people.group()
+        look = calls(("run", {"command": "echo hello"}))
+        bot.models.script("main", look, text("Too late.", gate="never"), text("I looked."))
+        bot.say("@pursuit_bot look", chat=team)
+        await bot.heard("💻 echo hello (0.", chat=team)
+        await bot.restart()
+        await bot.heard("I looked.", chat=team)
+
+
 async def test_an_ordinary_turn_goes_on_without_a_word(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", text("Too late.", gate="never"), text("Hello."))

@@ -108,7 +108,7 @@ async def test_a_conversation_that_is_too_long_is_folded_and_goes_on(tmp_path: P
         await bot.heard("Red.")
         [_, folded] = bot.models.of("main")[3].messages()
         assert "The cat is red." in str(folded["content"])
-        assert str(folded["content"]).endswith("- what colour?")
+        assert "what colour?" in str(folded["content"])
         bot.say("and now?")
         await bot.heard("Still red.")
 
