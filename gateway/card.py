@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 
 import structlog
 
-from core.errors import PursuitError
+from core.errors import PursuitError, TransientError
 from core.goals.contract import show_duration
 from core.goals.goal import GoalStatus
 from core.goals.texts import brief
-from core.messages import Address, Button, LaneKey, Say
+from core.messages import Address, Button, LaneKey, RemoteId, Say
 from core.sessions.lane_tasks import LaneTasks
 from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
 from core.sessions.ports import CardFacts, Store
@@ -19,6 +20,7 @@ from gateway.platforms import Platforms
 log = structlog.get_logger(__name__)
 
 PACE_S = 2.0
+REMEMBERED = 1_000
 
 BUTTONS: dict[GoalStatus, tuple[Button, ...]] = {
     GoalStatus.ACTIVE: CARD_ACTIVE,
@@ -34,6 +36,7 @@ class Cards:
         self._store = store
         self._platforms = platforms
         self._cards = LaneTasks(self._keep, "card")
+        self._shown: OrderedDict[LaneKey, tuple[RemoteId, Say]] = OrderedDict()
 
     def enlist(self, lane: LaneKey) -> None:
         """The lane's goal has changed."""
@@ -44,17 +47,31 @@ class Cards:
         await self._cards.run()
 
     async def _keep(self, lane: LaneKey) -> None:
-        await asyncio.sleep(PACE_S)  # changes come in pairs: a turn's end, then its verdict
+        wait: float | None = PACE_S  # changes come in pairs: a turn's end, then its verdict
+        while wait is not None:
+            await asyncio.sleep(wait)
+            wait = await self._show(lane)
+
+    async def _show(self, lane: LaneKey) -> float | None:
+        """Bring the message up to date; how long to wait where the chat must cool down first,
+        None when there is nothing more to do."""
         facts = await self._store.card(lane)
         address = Address.of(lane)
         platform = self._platforms.get(address.platform)
         if facts is None or platform is None:
-            return
+            return None
         what = Say(text_of(facts), buttons=BUTTONS.get(facts.goal.status, ()))
+        if self._shown.get(lane) == (facts.remote, what):
+            return None  # an edit that changes nothing would count all the same
         try:
             await platform.edit(address, facts.remote, what)
         except PursuitError as error:
             log.debug("card_failed", lane=lane, error=str(error))
+            return error.retry_after if isinstance(error, TransientError) else None
+        self._shown[lane] = (facts.remote, what)
+        if len(self._shown) > REMEMBERED:
+            self._shown.popitem(last=False)
+        return None
 
 
 def text_of(facts: CardFacts) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes.openai_replies import calls, text, verdict
+from tests.fakes.telegram_faults import TooMany
 from tests.fakes.telegram_world import ANNA, Seen
 from tests.scenarios.rig import Bot, counting, eventually, running_bot
 
@@ -35,6 +36,21 @@ async def test_the_status_message_is_edited_in_place(tmp_path: Path) -> None:
         await bot.until(lambda: "\ndone · 2/20 turns · " in card.text)
         assert card.buttons == []
         assert sum("Goal set" in words for words in bot.said()) == 1
+
+
+async def test_the_status_message_of_a_cooling_group_is_brought_up_to_date(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path) as bot:
+        team = bot.people.group()
+        bot.people.fault("editMessageText", TooMany(1), chat=team)
+        bot.models.script("main", text("Painted."))
+        bot.models.script("judge", DONE)
+        bot.say("/goal paint it", chat=team)
+        await bot.heard("✓ Goal achieved", chat=team)
+        [card, *_] = bot.people.by_bot(team)
+        await bot.until(lambda: "\ndone · 1/20 turns · " in card.text)
+        assert card.edits == 1
 
 
 async def test_a_goal_is_paused_resumed_and_stopped_by_buttons(tmp_path: Path) -> None:
