@@ -179,7 +179,14 @@ class Narrator:
         if platform is not None:
             self._later(platform.edit(address, remote, Say(BELOW)))
 
-    def _later(self, call: Coroutine[object, object, None]) -> None:
+    def tell(self, lane: LaneKey, text: str) -> None:
+        """Say something that no outbox holds; it may get lost."""
+        address = Address.of(lane)
+        platform = self._platforms.get(address.platform)
+        if platform is not None:
+            self._later(platform.send(address, Say(text)))
+
+    def _later(self, call: Coroutine[object, object, object]) -> None:
         if self._tasks is None:
             call.close()
             return
@@ -219,7 +226,7 @@ class Narrator:
             log.debug("progress_failed", error=str(error))
 
 
-async def _quietly(call: Coroutine[object, object, None]) -> None:
+async def _quietly(call: Coroutine[object, object, object]) -> None:
     try:
         await call
     except PursuitError as error:

@@ -69,6 +69,10 @@ class Bystander(Protocol):
         """A lane gets another key. Told again when the commit fails."""
         ...
 
+    def unsaved(self, lane: LaneKey, reason: str) -> None:
+        """What somebody wrote there is not stored, and is handed over again later."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LaneRules:
@@ -152,8 +156,11 @@ class Router:
             acks, _ = await self._store.accept(
                 arrivals, cursor=cursor, now=self._clock.now(), early=self._lanes.follow
             )
-        except TransientError:
+        except TransientError as error:
             self._impatient.remember(arrivals)
+            for arrival in arrivals:
+                if isinstance(arrival, Arrival) and self._bystander is not None:
+                    self._bystander.unsaved(arrival.lane, str(error))
             raise
         if self._clock.monotonic() - started > CONFIRMED_S:
             self._impatient.remember(arrivals)

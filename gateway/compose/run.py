@@ -167,7 +167,7 @@ class _Builder:
             store=store,
             platforms=platforms,
             router=Router(
-                store, access, self._lanes, clock, rules, Beside(narrator, self._rehome)
+                store, access, self._lanes, clock, rules, Beside(narrator, self._rehome, clock)
             ),
             lanes=self._lanes,
             delivery=delivery,

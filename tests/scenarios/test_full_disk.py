@@ -59,9 +59,17 @@ async def test_a_full_disk_stops_the_intake_and_loses_nothing(tmp_path: Path) ->
             for number in range(20):
                 bot.say(f"message {number} " + "x" * 4000)
             await logged(program, "are not saved yet: The disk is full")
+            full = (
+                "⚠ The disk is full, so nothing new can be taken. Free some space on it; "
+                "what was accepted is safe and goes on by itself."
+            )
+            await bot.heard(full)
             await order(program, "free")
             await bot.heard("Step 22.", within_s=40)
-            assert bot.said() == [f"Step {number}." for number in range(1, 23)]
+            assert [words for words in bot.said() if words != full] == [
+                f"Step {number}." for number in range(1, 23)
+            ]
+            assert bot.said().count(full) == 1
             assert await order(program, "stop") == "0"
         finally:
             if program.returncode is None:
