@@ -162,8 +162,7 @@ class OpenAIModel:
     async def _listen(
         self, path: str, body: bytes, listener: Listener, on_text: OnText | None
     ) -> None:
-        stream = await self._provider.stream(path, body)
-        async with stream:
+        async with self._provider.stream(path, body) as stream:
             kind = stream.response.headers.get("content-type", "")
             if "html" in kind:
                 raise NotAnApi("a web page")
