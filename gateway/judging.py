@@ -12,6 +12,8 @@ from typing import Protocol
 
 import structlog
 
+from core.agent.compaction import estimate
+from core.agent.transcript import User
 from core.errors import TransientError
 from core.goals.events import Unavailable
 from core.goals.judge import (
@@ -20,11 +22,20 @@ from core.goals.judge import (
     JudgeProfile,
     WorkspaceFile,
     judge,
+    judge_request,
 )
 from core.messages import LaneKey
 from core.ports import Clock, Model, Usage
 from core.sessions.lane_tasks import LaneTasks
-from core.sessions.ports import OpenJudgement, Signals, Store, UsageOf
+from core.sessions.ports import (
+    CapReached,
+    Estimate,
+    OpenJudgement,
+    Reserved,
+    Signals,
+    Store,
+    UsageOf,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -86,18 +97,66 @@ class Court:
         asked = await self._store.open_judgement(lane)
         if asked is None or self._lanes is None:
             return
-        outcome = await self._ask(lane, asked)
+        booked: Reserved | CapReached | None = None
+        try:
+            subject = await self._subject(lane, asked)
+            booked = await self._book(lane, asked, subject)
+            if isinstance(booked, CapReached):
+                return
+            outcome = await judge(
+                self._model, subject, profile=self._profile, timeout_s=self._timeout_s
+            )
+        except Exception as error:  # a judgement ends with its turn's border: fail open
+            log.exception("judge_crashed", lane=lane)
+            outcome = JudgeOutcome(Unavailable(f"the judge failed: {error}"), Usage())
         log.info(
             "judged", lane=lane, goal=asked.goal.id, word=repr(outcome.word), sample=outcome.sample
         )
+        reservation = booked.id if isinstance(booked, Reserved) else None
+        await self._report(lane, asked, outcome, reservation)
+
+    async def _subject(self, lane: LaneKey, asked: OpenJudgement) -> JudgeInput:
+        return JudgeInput(
+            goal=asked.goal.text,
+            answer=asked.answer,
+            contract=dict(asked.goal.contract),
+            criteria=asked.goal.criteria,
+            receipts=asked.receipts,
+            workspace=await self._evidence.files(lane),
+        )
+
+    async def _book(
+        self, lane: LaneKey, asked: OpenJudgement, subject: JudgeInput
+    ) -> Reserved | CapReached | None:
+        """Check the call against the goal's caps; one that is reached has paused the goal."""
+        budget = asked.goal.budget
+        if budget.tokens is None and budget.cost is None and budget.seconds is None:
+            return None
+        request = judge_request(subject, self._profile)
+        size = estimate((User(request.system), *request.messages))
+        most = Usage(size, 0, self._model.max_output_tokens)
+        booked, signals = await self._store.reserve_verdict(
+            lane,
+            asked,
+            Estimate(most.input_tokens + most.output_tokens, self._model.price(most)),
+            now=self._clock.now(),
+        )
+        if self._lanes is not None:
+            self._lanes.follow(signals)
+        return booked
+
+    async def _report(
+        self, lane: LaneKey, asked: OpenJudgement, outcome: JudgeOutcome, reservation: int | None
+    ) -> None:
         spent = UsageOf(
             session=asked.session,
             goal=asked.goal.id,
             purpose=PURPOSE,
             model=self._model.name,
             usage=outcome.usage,
+            reservation=reservation,
         )
-        while True:
+        while self._lanes is not None:
             try:
                 signals = await self._store.judged(
                     lane, asked, outcome.word, spent, now=self._clock.now()
@@ -108,22 +167,3 @@ class Court:
             else:
                 self._lanes.follow(signals)
                 return
-
-    async def _ask(self, lane: LaneKey, asked: OpenJudgement) -> JudgeOutcome:
-        goal = asked.goal
-        try:
-            files = await self._evidence.files(lane)
-            subject = JudgeInput(
-                goal=goal.text,
-                answer=asked.answer,
-                contract=dict(goal.contract),
-                criteria=goal.criteria,
-                receipts=asked.receipts,
-                workspace=files,
-            )
-            return await judge(
-                self._model, subject, profile=self._profile, timeout_s=self._timeout_s
-            )
-        except Exception as error:  # a judgement ends with its turn's border: fail open
-            log.exception("judge_crashed", lane=lane)
-            return JudgeOutcome(Unavailable(f"the judge failed: {error}"), Usage())

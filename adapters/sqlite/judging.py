@@ -5,19 +5,26 @@ from __future__ import annotations
 import sqlite3
 
 from adapters.sqlite import codec
+from adapters.sqlite.budgets import book
 from adapters.sqlite.lane_rows import load_slot
 from adapters.sqlite.transaction import Transaction
-from core.goals.events import Judged, TimerFired, Word
+from core.goals import texts
+from core.goals.events import GoalPaused, Judged, TimerFired, Word
 from core.messages import LaneKey, SessionId
+from core.sessions import machine
 from core.sessions.lane import SessionEntered
 from core.sessions.ports import (
+    CapReached,
+    Estimate,
     OpenJudgement,
+    Reserved,
     Signals,
     Timer,
     UsageOf,
 )
 
 MAX_RECEIPTS = 12
+PURPOSE = "goal_judge"
 
 
 def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | None:
@@ -47,6 +54,22 @@ def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | No
     )
 
 
+def reserve(
+    conn: sqlite3.Connection, key: LaneKey, asked: OpenJudgement, estimate: Estimate, now: float
+) -> tuple[Reserved | CapReached | None, Signals]:
+    """Book the judge's call; a cap that does not cover it pauses the goal."""
+    tx = Transaction(conn, now, f"cap:{asked.goal.id}:{asked.generation}:{asked.id}")
+    lane = tx.lane(key)
+    goal, current = lane.slot.active, (lane.session, lane.slot.generation)
+    if goal is None or current != (asked.session, asked.generation):
+        return None, tx.signals()  # paused or replaced meanwhile: the verdict will be dropped
+    whose = (asked.session, None, PURPOSE, "")
+    booked = book(conn, goal, estimate, seconds=0.0, whose=whose)
+    if isinstance(booked, CapReached):
+        tx.apply(lane, *machine.feel(lane, GoalPaused(texts.paused(booked.reason))))
+    return booked, tx.signals()
+
+
 def judged(
     conn: sqlite3.Connection,
     key: LaneKey,
@@ -67,8 +90,10 @@ def judged(
 
 
 def spend_on(conn: sqlite3.Connection, spent: UsageOf) -> None:
-    """Keep the usage of a call outside a turn."""
+    """Keep the usage of a call outside a turn, in place of its reservation."""
     usage = spent.usage
+    if spent.reservation is not None:
+        conn.execute("DELETE FROM usage WHERE id = ?", (spent.reservation,))
     conn.execute(
         "INSERT INTO usage (session, goal, purpose, model, state, input, cached, output, cost) "
         "VALUES (?, ?, ?, ?, 'settled', ?, ?, ?, ?)",

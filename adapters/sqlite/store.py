@@ -193,6 +193,14 @@ class SqliteStore:
         """See `Store.open_judgement`."""
         return await self._read(lambda conn: judging.open_judgement(conn, lane))
 
+    async def reserve_verdict(
+        self, lane: LaneKey, asked: OpenJudgement, estimate: Estimate, *, now: float
+    ) -> tuple[Reserved | CapReached | None, Signals]:
+        """See `Store.reserve_verdict`."""
+        return await self._writer.submit(
+            lambda conn: judging.reserve(conn, lane, asked, estimate, now)
+        )
+
     async def judged(
         self, lane: LaneKey, asked: OpenJudgement, word: Word, spent: UsageOf | None, *, now: float
     ) -> Signals:

@@ -6,11 +6,11 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from adapters.sqlite import codec
+from adapters.sqlite.budgets import book
 from adapters.sqlite.closing import load_steps
-from adapters.sqlite.intake import goal_spent, save_draft
+from adapters.sqlite.intake import save_draft
 from adapters.sqlite.lane_rows import load_slot
 from adapters.sqlite.transaction import Transaction
 from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
@@ -184,32 +184,8 @@ def reserve(
     goal = load_slot(conn, session).active
     if goal is None:
         return None
-    budget = goal.budget
-    worked = goal.seconds + seconds
-    if budget.seconds is not None and worked > budget.seconds:
-        return CapReached(_cap("time", f"time={ceil(2 * worked)}s"))
-    if budget.tokens is None and budget.cost is None:
-        return None
-    spent = goal_spent(conn, goal.id)
-    tokens, cost = spent.tokens + estimate.tokens, spent.cost + estimate.cost
-    if budget.tokens is not None and tokens > budget.tokens:
-        return CapReached(_cap("token", f"tokens={2 * tokens}"))
-    if budget.cost is not None and cost > budget.cost:
-        return CapReached(_cap("cost", f"cost={ceil(200 * cost) / 100:g}"))
-    found = conn.execute(
-        "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
-        "cost) VALUES (?, ?, ?, 'agent', ?, 'reserved', ?, 0, 0, ?) RETURNING id",
-        (session, goal.id, ref.turn, model, estimate.tokens, estimate.cost),
-    ).fetchone()
-    return Reserved(found[0])
-
-
-def _cap(which: str, example: str) -> str:
-    """`example` is twice what this call would come to, so that whoever follows it gets on."""
-    return (
-        f"its {which} budget does not cover the next model call. An owner can raise it, for "
-        f"example /goal budget {example}, then /goal resume."
-    )
+    whose = (SessionId(session), ref.turn, "agent", model)
+    return book(conn, goal, estimate, seconds=seconds, whose=whose)
 
 
 def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:

@@ -213,13 +213,17 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageOf:
-    """Tokens spent by a call outside a turn's own steps; `purpose` is goal_judge and so on."""
+    """Tokens spent by a call outside a turn's own steps; `purpose` is goal_judge and so on.
+
+    `reservation` is what the call was booked under before.
+    """
 
     session: SessionId
     goal: int | None
     purpose: str
     model: str
     usage: Usage
+    reservation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +324,13 @@ class Store(Protocol):
 
     async def open_judgement(self, lane: LaneKey) -> OpenJudgement | None:
         """The question that waits for a judge in the lane's current session."""
+        ...
+
+    async def reserve_verdict(
+        self, lane: LaneKey, asked: OpenJudgement, estimate: Estimate, *, now: float
+    ) -> tuple[Reserved | CapReached | None, Signals]:
+        """Check and reserve the judge's call against its goal's caps; None without caps. A cap
+        that is reached pauses the goal."""
         ...
 
     async def judged(

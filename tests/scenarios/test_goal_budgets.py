@@ -42,16 +42,33 @@ async def test_a_cost_cap_counts_the_judge_and_pauses(tmp_path: Path) -> None:
     price = {"price": {"input": 100, "output": 100}}
     async with running_bot(tmp_path, models={"main": price, "judge": price}) as bot:
         bot.models.default("main", counting())
-        bot.models.script(
-            "judge", text(verdict(reason="More.", done=False).text, usage=(90_000, 0, 1)), DONE
-        )
+        more = verdict(reason="More.", done=False).text
+        bot.models.script("judge", text(more, usage=(40_000, 0, 1)), DONE)
         bot.say("/goal spend")
         bot.say("/goal budget cost=$5")
         await bot.heard("Budget: 20 turns, any tokens, $5, any time.")
         await bot.heard("⏸ Goal paused: its cost budget does not cover the next model call. ")
+        assert len(bot.models.of("main")) == 1
         bot.say(advice(bot))
         bot.say("/goal resume")
         await bot.heard("▶ Goal resumed", "✓ Goal achieved: All is there.")
+
+
+async def test_a_judge_that_a_cap_does_not_cover_is_not_asked(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, goals={"max_tokens": 30_000}) as bot:
+        bot.models.script("main", text("All of it.", usage=(29_000, 0, 100)), text("Again."))
+        bot.models.script("judge", DONE)
+        bot.say("/goal spend")
+        await bot.heard(
+            "All of it.",
+            "⏸ Goal paused: its token budget does not cover the next model call. ",
+        )
+        assert not bot.models.of("judge")
+        bot.say(advice(bot))
+        bot.say("/goal resume")
+        await bot.heard("▶ Goal resumed", "Again.", "✓ Goal achieved: All is there.")
+        used = re.findall(r"Used: ([\d,]+) tokens", await bot.status())
+        assert int(used[0].replace(",", "")) < 40_000, "reservations are settled"
 
 
 async def test_a_time_cap_pauses_and_its_advice_helps(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""A goal's caps: what a model call may come to is checked and booked before it is made."""
+
+from __future__ import annotations
+
+import sqlite3
+from math import ceil
+
+from adapters.sqlite.intake import goal_spent
+from core.goals.goal import Goal
+from core.messages import SessionId, TurnId
+from core.sessions.ports import CapReached, Estimate, Reserved
+
+
+def book(
+    conn: sqlite3.Connection,
+    goal: Goal,
+    estimate: Estimate,
+    *,
+    seconds: float,
+    whose: tuple[SessionId, TurnId | None, str, str],
+) -> Reserved | CapReached | None:
+    """Reserve a call's most against the caps of an active goal; None without caps on spending.
+
+    `seconds` is what the running turn adds to the goal's time; `whose` are the call's session,
+    turn, purpose and model.
+    """
+    budget = goal.budget
+    worked = goal.seconds + seconds
+    if budget.seconds is not None and worked > budget.seconds:
+        return CapReached(_cap("time", f"time={ceil(2 * worked)}s"))
+    if budget.tokens is None and budget.cost is None:
+        return None
+    spent = goal_spent(conn, goal.id)
+    tokens, cost = spent.tokens + estimate.tokens, spent.cost + estimate.cost
+    if budget.tokens is not None and tokens > budget.tokens:
+        return CapReached(_cap("token", f"tokens={2 * tokens}"))
+    if budget.cost is not None and cost > budget.cost:
+        return CapReached(_cap("cost", f"cost={ceil(200 * cost) / 100:g}"))
+    session, turn, purpose, model = whose
+    found = conn.execute(
+        "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
+        "cost) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, 0, ?) RETURNING id",
+        (session, goal.id, turn, purpose, model, estimate.tokens, estimate.cost),
+    ).fetchone()
+    return Reserved(found[0])
+
+
+def _cap(which: str, example: str) -> str:
+    """`example` is twice what this call would come to, so that whoever follows it gets on."""
+    return (
+        f"its {which} budget does not cover the next model call. An owner can raise it, for "
+        f"example /goal budget {example}, then /goal resume."
+    )
