@@ -1,0 +1,382 @@
+"""One lane as a pure function, held to its table and to what it promises by whatever happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.commands import Invocation
+from core.goals.contract import SetGoal
+from core.goals.events import Judged, TimerFired, Verdict
+from core.goals.goal import GoalStatus
+from core.messages import Address, PlatformName, Principal, Role, SessionId, TurnId
+from core.sessions.control import obey
+from core.sessions.facts import Order, SessionFact, Spent
+from core.sessions.lane import (
+    MAX_WAITING,
+    Begin,
+    Busy,
+    CancelTurn,
+    Change,
+    Cut,
+    Drop,
+    Enqueue,
+    Finish,
+    Idle,
+    Lane,
+    LaneEffect,
+    LaneEvent,
+    Outcome,
+    Post,
+    Prio,
+    Rest,
+    Row,
+    RowKind,
+    Running,
+    SessionEntered,
+    Spoke,
+    Stopping,
+    SwitchSession,
+    Turn,
+    TurnEnded,
+    Wake,
+    WorkerReady,
+)
+from core.sessions.machine import EDGES, MAX_TRIES, QUEUE_FULL, advance
+
+KEY = Address(PlatformName.TELEGRAM, "bot", "1").key
+ANNA = Principal("1", "Anna", Role.OWNER)
+BELA = Principal("2", "Bela", Role.OWNER)
+CORA = Principal("3", "Cora", Role.MEMBER)
+EMPTY = Lane(key=KEY, session=SessionId(1))
+
+
+@dataclass(frozen=True, slots=True)
+class NoFacts:
+    """A lane with two sessions, and nothing spent or drafted."""
+
+    def spent(self, goal: int) -> Spent:
+        """See `Facts.spent`."""
+        return Spent(goal * 0)
+
+    def sessions(self) -> tuple[SessionFact, ...]:
+        """See `Facts.sessions`."""
+        return (SessionFact(SessionId(2), "two", 1), SessionFact(SessionId(1), "one", 3))
+
+    def draft(self) -> SetGoal | None:
+        """See `Facts.draft`."""
+        return None
+
+
+def message(seq: int, by: Principal = ANNA) -> Row:
+    """The head of a message."""
+    return Row(seq=seq, kind=RowKind.MESSAGE, prio=Prio.PERSON, principal=by)
+
+
+def spoke(lane: Lane, seq: int, busy: Busy = Busy.QUEUE) -> Lane:
+    """The lane after a message."""
+    return advance(lane, Spoke(message(seq), busy))[0]
+
+
+def ready(turn: int, *, collect: bool = False, now: float = 0.0) -> WorkerReady:
+    """A worker asks for a turn."""
+    return WorkerReady(TurnId(turn), now, collect)
+
+
+def running(lane: Lane) -> Turn:
+    """The lane's running turn; there must be one."""
+    assert isinstance(lane.phase, Running)
+    return lane.phase.turn
+
+
+def ended(turn: Turn, outcome: Outcome = Outcome.ANSWERED) -> TurnEnded:
+    """The shell is done with it."""
+    return TurnEnded(
+        turn=turn.id, attempt=turn.attempt, outcome=outcome, seconds=1.0, reason="why"
+    )
+
+
+def order(lane: Lane, seq: int, name: str, argument: str = "", by: Principal = ANNA) -> Change:
+    """A command is obeyed."""
+    return obey(lane, Order(seq=seq, by=by, line=Invocation(name, argument), now=0.0), NoFacts())
+
+
+def test_a_begun_turn_is_taken_up_again_under_a_new_attempt() -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    lane, effects = advance(spoke(lane, 2), ready(9))
+    turn = running(lane)
+    assert effects == (Begin(turn),)
+    assert (turn.id, turn.attempt, turn.tries) == (1, 2, 2)
+
+
+def test_a_turn_that_is_cut_again_and_again_fails() -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    for _ in range(MAX_TRIES - 1):
+        lane, _ = advance(lane, ready(9))
+    lane, effects = advance(lane, ready(9))
+    assert isinstance(lane.phase, Idle)
+    assert any(isinstance(e, Post) and e.text.startswith("⚠ This turn failed") for e in effects)
+
+
+def test_an_old_attempts_last_word_is_ignored() -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    old = running(lane)
+    lane, _ = advance(lane, ready(9))
+    assert advance(lane, ended(old)) == (lane, ())
+    assert advance(EMPTY, ended(old)) == (EMPTY, ())
+
+
+def test_a_stop_turns_every_ending_into_stopped() -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    turn = running(lane)
+    lane, effects = order(spoke(lane, 2), 3, "stop")
+    assert CancelTurn(turn.id) in effects
+    assert Drop((2,)) in effects
+    assert lane.phase == Stopping(turn, Cut.STOPPED)
+    lane, effects = advance(lane, ended(turn))
+    assert Finish(turn, Outcome.STOPPED) in effects
+
+
+def test_a_full_lane_refuses_in_words_and_keeps_what_waits() -> None:
+    lane = EMPTY
+    for seq in range(MAX_WAITING):
+        lane = spoke(lane, seq)
+    after, effects = advance(lane, Spoke(message(500), Busy.QUEUE))
+    assert after == lane
+    assert effects == (Drop((500,)), Post(QUEUE_FULL))
+
+
+def test_an_interrupting_message_cuts_a_running_turn_only_once() -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    turn = running(lane)
+    lane, effects = advance(lane, Spoke(message(2), Busy.INTERRUPT))
+    assert CancelTurn(turn.id) in effects
+    lane, effects = advance(lane, Spoke(message(3), Busy.INTERRUPT))
+    assert effects == (Wake(),)
+    lane, effects = advance(lane, ended(turn))
+    assert Finish(turn, Outcome.INTERRUPTED) in effects
+
+
+def test_a_switch_waits_behind_the_messages_before_it() -> None:
+    lane, effects = order(spoke(EMPTY, 1), 2, "new")
+    (row,) = [e for e in effects if isinstance(e, Enqueue)]
+    assert (row.kind, row.prio, row.target) == (RowKind.SWITCH, Prio.PERSON, None)
+    lane, effects = order(lane, 3, "resume")
+    (row,) = [e for e in effects if isinstance(e, Enqueue)]
+    assert row.target == 2
+
+
+@pytest.mark.parametrize("name", ["status", "whoami", "help", "sessions", "queue", "gaol"])
+def test_a_command_that_only_tells_changes_nothing(name: str) -> None:
+    lane, _ = advance(spoke(EMPTY, 1), ready(1))
+    after, effects = order(lane, 2, name)
+    assert after == lane
+    assert [type(effect) for effect in effects] == [Post]
+
+
+def test_a_member_may_not_change_a_budget() -> None:
+    lane, _ = order(EMPTY, 1, "goal", "Write")
+    after, effects = order(lane, 2, "goal", "budget turns=99", CORA)
+    assert after == lane
+    assert effects == (Post("Only owners may change a goal's budget."),)
+
+
+PEOPLE = st.sampled_from([ANNA, BELA, CORA])
+ORDERS = st.sampled_from(
+    [
+        ("goal", "Write"),
+        ("goal", "pause"),
+        ("goal", "resume"),
+        ("goal", "clear"),
+        ("goal", "wait 5m"),
+        ("goal", "budget turns=1"),
+        ("goal", "draft a poem"),
+        ("subgoal", "no tabs"),
+        ("stop", ""),
+        ("new", ""),
+        ("resume", ""),
+        ("status", ""),
+    ]
+)
+HAPPENINGS = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), PEOPLE, st.sampled_from(Busy), st.booleans()),
+        st.tuples(st.just("order"), PEOPLE, ORDERS, st.none()),
+        st.tuples(st.just("ready"), st.none(), st.booleans(), st.integers(0, 9)),
+        st.tuples(st.just("end"), st.none(), st.sampled_from(Outcome), st.integers(0, 3)),
+        st.tuples(st.just("judge"), st.booleans(), st.booleans(), st.sampled_from([0.0, 60.0])),
+        st.tuples(st.just("timer"), st.none(), st.none(), st.none()),
+        st.tuples(st.just("enter"), st.none(), st.none(), st.none()),
+    ),
+    max_size=40,
+)
+
+
+@dataclass(slots=True)
+class Shell:
+    """Carries the orders out as a store would, and watches over what they may be."""
+
+    lane: Lane = EMPTY
+    seq: int = 0
+    turns: int = 0
+    asked: tuple[int, ...] = ()
+    begun: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+
+    def happen(self, drawn: tuple[str, object, object, object]) -> None:
+        """One happening."""
+        match drawn:
+            case ("say", Principal() as by, Busy() as busy, bool() as more):
+                self.seq += 1
+                self.asked += (self.seq,)
+                row = replace(message(self.seq, by), more=more, not_before=5.0 if more else 0.0)
+                self.do(Spoke(row, busy))
+            case ("order", Principal() as by, (str() as name, str() as argument), _):
+                self.seq += 1
+                before = self.lane
+                after, effects = order(before, self.seq, name, argument, by)
+                self.carry(before, after, effects)
+            case ("ready", _, bool() as collect, int() as now):
+                self.do(ready(self.turns + 1, collect=collect, now=float(now)))
+            case ("end", _, Outcome() as outcome, int() as behind):
+                if not isinstance(self.lane.phase, Idle):
+                    turn = self.lane.phase.turn
+                    self.do(ended(replace(turn, attempt=turn.attempt - behind % 2), outcome))
+            case _:
+                self.stir(drawn)
+
+    def stir(self, drawn: tuple[str, object, object, object]) -> None:
+        """A judge's word, a timer, a start."""
+        slot = self.lane.slot
+        match drawn:
+            case ("judge", bool() as done, bool() as blocked, float() as wait_s):
+                if slot.goal and slot.goal.judgement:
+                    word = Verdict(done=done, reason="r", blocked=blocked, wait_s=wait_s)
+                    id_ = slot.goal.judgement.id
+                    self.do(Judged(slot.goal.id, slot.generation, id_, word, 0.0))
+            case ("timer", _, _, _):
+                if slot.goal:
+                    self.do(TimerFired(slot.goal.id, slot.generation))
+            case _:
+                self.do(SessionEntered())
+
+    def do(self, event: LaneEvent) -> None:
+        """Let an event happen."""
+        before = self.lane
+        after, effects = advance(before, event)
+        self.carry(before, after, effects)
+
+    def carry(self, before: Lane, after: Lane, effects: tuple[LaneEffect, ...]) -> None:
+        """Carry the orders out, each of which must make sense."""
+        old, new = type(before.phase), type(after.phase)
+        assert new is old or new in EDGES[old], "a change of phase that the table lacks"
+        assert after.stop_seq >= before.stop_seq
+        assert after.slot.generation >= before.slot.generation
+        self.lane = after
+        for effect in effects:
+            self.carry_one(before, effect)
+        assert list(self.lane.waiting) == sorted(
+            self.lane.waiting, key=lambda row: (row.prio, row.seq)
+        )
+
+    def carry_one(self, before: Lane, effect: LaneEffect) -> None:
+        """One order."""
+        match effect:
+            case Enqueue():
+                self.seq += 1
+                row = Row(
+                    seq=self.seq,
+                    kind=effect.kind,
+                    prio=effect.prio,
+                    principal=effect.principal,
+                    target=effect.target,
+                    goal=effect.goal,
+                    generation=effect.generation,
+                )
+                waiting = sorted((*self.lane.waiting, row), key=lambda r: (r.prio, r.seq))
+                self.lane = replace(self.lane, waiting=tuple(waiting))
+            case Begin(turn):
+                self.begin(before, turn)
+            case Drop(seqs):
+                self.dropped += seqs
+                assert not set(seqs) & {row.seq for row in self.lane.waiting}
+            case SwitchSession(row=row_seq, target=target):
+                assert isinstance(self.lane.phase, Idle), "a session is left in mid-turn"
+                assert row_seq not in {row.seq for row in self.lane.waiting}
+                self.lane = replace(self.lane, session=target or SessionId(self.lane.session + 1))
+            case Rest(until):
+                assert isinstance(self.lane.phase, Idle)
+                assert until is not None or not self.lane.people, "L5: a person waits for nothing"
+            case _:
+                pass
+
+    def begin(self, before: Lane, turn: Turn) -> None:
+        """A turn begins, or goes on."""
+        if turn.attempt > 1:
+            assert running(before).id == turn.id, "L2: two turns at once"
+            return
+        assert isinstance(before.phase, Idle), "L2: two turns at once"
+        self.turns += 1
+        assert turn.id == self.turns
+        people = [row.seq for row in before.people]
+        if turn.kind is RowKind.CONTINUATION:
+            assert not people, "L3: a continuation goes before a person"
+        else:
+            assert list(turn.rows) == people[: len(turn.rows)], "L1: out of order"
+        if turn.goal is not None:
+            goal = self.lane.slot.active
+            assert goal is not None, "L4: a goal that was left runs"
+            assert goal.judgement is None, "a goal runs before its judge has spoken"
+            assert turn.goal == goal.id
+            assert goal.turns < goal.budget.turns, "G3: a turn beyond the budget"
+        self.begun += turn.rows
+
+
+@given(HAPPENINGS)
+def test_a_lane_keeps_its_promises(drawn: list[tuple[str, object, object, object]]) -> None:
+    shell = Shell()
+    for one in drawn:
+        shell.happen(one)
+    messages = [seq for seq in shell.begun if seq in shell.asked]
+    assert messages == sorted(set(messages)), "L1: answered in another order, or twice"
+    waiting = {row.seq for row in shell.lane.people}
+    assert set(shell.asked) <= {*shell.begun, *shell.dropped, *waiting}, "a message is lost"
+
+
+@given(HAPPENINGS)
+def test_a_lane_left_alone_comes_to_rest(
+    drawn: list[tuple[str, object, object, object]],
+) -> None:
+    shell = Shell()
+    for one in drawn:
+        shell.happen(one)
+    for _ in range(4 * len(drawn) + 20):
+        goal = shell.lane.slot.active
+        if not isinstance(shell.lane.phase, Idle):
+            shell.happen(("end", None, Outcome.ANSWERED, 0))
+        elif shell.lane.waiting and not (goal and goal.judgement and not shell.lane.people):
+            shell.happen(("ready", None, False, 9))
+        elif goal and goal.judgement:
+            shell.happen(("judge", True, False, 0.0))
+        elif goal and goal.wait_until is not None:
+            shell.happen(("timer", None, None, None))
+        else:
+            break
+    assert isinstance(shell.lane.phase, Idle)
+    assert not shell.lane.waiting
+    final = shell.lane.slot.goal
+    assert final is None or final.status is not GoalStatus.ACTIVE, "G5: the goal stalls"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(HAPPENINGS)
+def test_a_lane_keeps_its_promises_for_a_long_time(
+    drawn: list[tuple[str, object, object, object]],
+) -> None:
+    test_a_lane_keeps_its_promises.hypothesis.inner_test(drawn)  # type: ignore[attr-defined]
+    test_a_lane_left_alone_comes_to_rest.hypothesis.inner_test(drawn)  # type: ignore[attr-defined]
