@@ -108,16 +108,23 @@ def _switch(lane: Lane, order: Order, target: SessionId | None) -> Change:
 
 def _resume(lane: Lane, order: Order, facts: Facts) -> Change:
     sessions = facts.sessions()
-    others = [fact for fact in sessions if fact.id != lane.session]
+    here = _session_then(lane)
+    others = [fact for fact in sessions if fact.id != here]
     wanted = order.line.argument
     if not wanted and others:
         return _switch(lane, order, others[0].id)
     if len(wanted) <= 2 and wanted.isdecimal() and 1 <= int(wanted) <= len(sessions):
         chosen = sessions[int(wanted) - 1].id
-        if chosen == lane.session:
+        if chosen == here:
             return lane, (Post("You are in that session already."),)
         return _switch(lane, order, chosen)
     return lane, (Post(f"There is no such session. {_sessions(lane, sessions)}"),)
+
+
+def _session_then(lane: Lane) -> SessionId | None:
+    """The session of the lane once the switches that wait are made, None for a new one."""
+    switches = [row.target for row in lane.waiting if row.kind is RowKind.SWITCH]
+    return switches[-1] if switches else lane.session
 
 
 def _sessions(lane: Lane, sessions: tuple[SessionFact, ...]) -> str:

@@ -47,6 +47,26 @@ async def test_a_message_queued_before_new_belongs_to_the_old_session(tmp_path: 
         assert lengths == [2, 4, 2]
 
 
+async def test_switches_wait_their_turn_and_know_of_each_other(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("1.", gate="slow"), text("2."), text("3."))
+        bot.say("one")
+        await bot.asked(1)
+        bot.say("/new")
+        bot.say("two")
+        bot.say("/resume")
+        bot.say("/resume 1")
+        bot.say("three")
+        bot.models.open("slow")
+        back = "✦ Back in session “one” (1 turns)."
+        here = "You are in that session already."
+        said = await bot.heard("3.")
+        assert [words for words in said if words != here] == ["1.", NEW, "2.", back, "3."]
+        assert here in said
+        lengths = [len(request.messages()) for request in bot.models.of("main")]
+        assert lengths == [2, 2, 4]
+
+
 async def test_a_goal_is_suspended_by_new_and_goes_on_by_resume(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", text("Half."), text("Something else."), text("The rest."))
