@@ -15,6 +15,7 @@ from core.messages import Address, Button, LaneKey, RemoteId, Say
 from core.sessions.lane_tasks import LaneTasks
 from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
 from core.sessions.ports import CardFacts, Store
+from gateway.delivery import REPEAT
 from gateway.platforms import Platforms
 
 log = structlog.get_logger(__name__)
@@ -75,12 +76,12 @@ class Cards:
 
 
 def text_of(facts: CardFacts) -> str:
-    """The status message: the line it began as, then how the goal stands."""
+    """The status message: the line it began as, its mark included, then how the goal stands."""
     goal, spent = facts.goal, facts.spent
     used = f"{goal.turns}/{goal.budget.turns} turns"
     cost = f" · ${spent.cost:.2f}" if spent.cost else ""
     lines = [
-        facts.first_line,
+        REPEAT + facts.first_line if facts.repeated else facts.first_line,
         f"{goal.status.value} · {used} · {spent.tokens:,} tokens{cost} · "
         f"{show_duration(goal.seconds)}",
     ]

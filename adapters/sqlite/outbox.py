@@ -46,7 +46,7 @@ def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
     goal's, or was left behind."""
     session = conn.execute("SELECT session FROM lane WHERE key = ?", (lane,)).fetchone()
     found = conn.execute(
-        "SELECT remote_id, body, state FROM outbox "
+        "SELECT remote_id, body, state, doubtful FROM outbox "
         "WHERE lane = ? AND card = 1 AND state <> 'dead' ORDER BY id DESC LIMIT 1",
         (lane,),
     ).fetchone()
@@ -55,7 +55,8 @@ def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
         return None
     what = codec.load_outbound(found[1])
     line = what.text if isinstance(what, Say) else ""
-    return CardFacts(RemoteId(found[0]), line, goal, goal_spent(conn, goal.id))
+    spent = goal_spent(conn, goal.id)
+    return CardFacts(RemoteId(found[0]), line, goal, spent, repeated=bool(found[3]))
 
 
 def sent(conn: sqlite3.Connection, id_: int, remote: RemoteId) -> None:

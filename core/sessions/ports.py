@@ -164,12 +164,16 @@ class OpenJudgement:
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """A goal's status message: where it was sent as, its first line, and how the goal stands."""
+    """A goal's status message: where it was sent as, its first line, and how the goal stands.
+
+    `repeated` says that it was sent more than once, so that another copy may stand in the chat.
+    """
 
     remote: RemoteId
     first_line: str
     goal: Goal
     spent: Spent
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
