@@ -17,7 +17,7 @@ from core.errors import Fenced, TransientError
 from core.messages import Address, LaneKey, PlatformName, TurnId
 from core.ports import Clock
 from core.sessions.lane import Outcome, Rest
-from core.sessions.ports import Begun, Dispatcher, Ending, Signals, Store, TurnRef
+from core.sessions.ports import Begun, Dispatcher, Ending, Signals, Store, Timer, TurnRef
 
 log = structlog.get_logger(__name__)
 
@@ -68,6 +68,7 @@ class Lanes:
         self._clock = clock
         self._collect = collect
         self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
+        self._cancelled: set[TurnId] = set()
         self._timers_changed = asyncio.Event()
         self._closing = asyncio.Event()
         self._open: set[PlatformName] = set()
@@ -156,6 +157,8 @@ class Lanes:
         running = self._running.get(lane)
         if running is not None and running[0] == turn:
             running[1].cancel()
+        else:
+            self._cancelled.add(turn)  # it has been begun, but its task does not stand yet
 
     async def _drain(self, lane: LaneKey) -> None:
         """Work a lane's turns, one after the other, until it has none."""
@@ -206,10 +209,13 @@ class Lanes:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(worker.work(ref, begun), name=f"turn {ref.turn}")
             self._running[ref.lane] = (ref.turn, task)
+            if ref.turn in self._cancelled:
+                task.cancel()
             try:
                 await asyncio.wait({task})
             finally:
                 del self._running[ref.lane]
+                self._cancelled.discard(ref.turn)
         seconds = self._clock.monotonic() - started
         if task.cancelled():
             await worker.clean_up(ref)
@@ -225,11 +231,16 @@ class Lanes:
             try:
                 async with asyncio.timeout(delay):
                     await self._timers_changed.wait()
-                continue
             except TimeoutError:
-                pass
-            if timer is not None:
-                self.follow(await self._store.fire(timer))
+                if timer is not None:
+                    await self._fire(timer)
+
+    async def _fire(self, timer: Timer) -> None:
+        try:
+            self.follow(await self._store.fire(timer))
+        except TransientError as error:
+            log.error("timer_not_fired", lane=timer.lane, error=str(error))
+            await asyncio.sleep(RETRY_S)
 
     async def _keep_house(self) -> None:
         """Delete what is old, in slices that hold nobody up."""
