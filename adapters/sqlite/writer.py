@@ -173,8 +173,8 @@ def _run_batch(conn: sqlite3.Connection, batch: list[_Submitted[object]]) -> boo
             if not _run_one(conn, entry, alone=len(batch) == 1):
                 return False
         conn.execute("COMMIT")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+    except sqlite3.Error as error:
+        if not _is_full(error):
             log.critical("commit failed, its outcome is unknown: %s", error)
             os._exit(FATAL_EXIT)
         if conn.in_transaction:
@@ -192,10 +192,7 @@ def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool
     except BaseException as error:  # noqa: BLE001 - a job's fault is its caller's to handle
         if not conn.in_transaction:
             return False
-        full = isinstance(error, sqlite3.OperationalError) and (
-            error.sqlite_errorcode == sqlite3.SQLITE_FULL
-        )
-        entry.error = TransientError(FULL) if full else error
+        entry.error = TransientError(FULL) if _is_full(error) else error
         if alone:
             conn.execute("ROLLBACK")
             conn.execute("BEGIN IMMEDIATE")
@@ -206,6 +203,10 @@ def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool
     if not alone:
         conn.execute("RELEASE job")
     return True
+
+
+def _is_full(error: BaseException) -> bool:
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _tell(entries: list[_Submitted[object]], how: Callable[[_Submitted[object]], None]) -> None:
