@@ -27,6 +27,7 @@ PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     """Serve standard input until it ends."""
+    _die_with_parent()
     settings = Settings.model_validate(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     data, log = Path(sys.argv[2]), Path(sys.argv[3])
     while sys.stdin.readline():
@@ -38,14 +39,19 @@ def main() -> None:
         _tell(f"ended {os.waitstatus_to_exitcode(status)}")
 
 
+def _die_with_parent() -> None:
+    """A test that is killed itself leaves nothing behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _tell(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def _become_the_program(settings: Settings, data: Path, log: Path) -> None:
-    """Never returns. Dies with its starter, so that a failing test leaves nothing behind."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Never returns."""
+    _die_with_parent()
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -81,14 +82,15 @@ class AimedModels:
 
     def __init__(self, fake: FakeOpenAI) -> None:
         self.listener: Listener = nobody
-        self.hang = ""
-        """Words whose question gets its answer only when a gate of that name opens."""
+        self.asked: deque[Asked] = deque(maxlen=8)
+        """What the main model was asked last."""
         self._fake = fake
         self._serial = 0
         fake.default("main", self._main)
         fake.default("judge", self._judge)
 
     def _main(self, asked: Asked) -> Answer:
+        self.asked.append(asked)
         answer = self._reply_to(asked.messages())
         return self._heard("main", asked, answer)
 
@@ -111,8 +113,6 @@ class AimedModels:
         self.listener(Moment(f"{who} asks", detail))
         loop = asyncio.get_running_loop()
         loop.call_soon(lambda: self.listener(Moment(f"{who} answered", detail)))
-        if self.hang and self.hang in asked.said():
-            return text("late", gate=self.hang)
         return answer
 
     def _reply_to(self, messages: list[dict[str, object]]) -> Answer:
