@@ -72,7 +72,10 @@ def open_database(path: Path, *, waits: bool = True) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A second connection that cannot write."""
     conn = sqlite3.connect(
-        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+        f"{path.resolve().as_uri()}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
     )
     conn.execute("PRAGMA query_only = 1")
     return conn
@@ -97,9 +100,23 @@ def _migrate(conn: sqlite3.Connection, path: Path) -> None:
         conn.executescript(f"BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {number}; COMMIT;")
 
 
+_NOT_DAMAGED = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+    }
+)
+
+
 def _damaged(path: Path, error: sqlite3.DatabaseError) -> str:
-    if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}:
-        return f"Cannot open the database {path}: {error}. Check the folder's rights and space."
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_DAMAGED:  # the rest is the detail
+        return (
+            f"Cannot open the database {path}: {error}. Check the folder's rights and space, "
+            "and that no other program has the file open."
+        )
     return (
         f"The database {path} is damaged ({error}). Nothing was changed. Move it away and start "
         f"again, or save what can be read with: sqlite3 {path} .recover | sqlite3 new.db"

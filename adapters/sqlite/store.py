@@ -85,16 +85,28 @@ class SqliteStore:
     async def open(self) -> None:
         """Lock the folder, open the file and bring its schema up to date.
 
-        Raises UserError when another process holds the folder or the file is damaged.
+        Raises UserError when the folder cannot be used, another process holds it, or the file
+        is damaged; then nothing is held.
         """
         await asyncio.to_thread(self._open)
         self._writer.start()
 
     def _open(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = _lock(self._folder)
-        self._opened = open_database(self._path, waits=self._sync == "FULL")
-        self._reader = open_reader(self._path)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = _lock(self._folder)
+        except OSError as error:
+            raise UserError(
+                f"Cannot use the data folder {self._folder}: {error.strerror}. Give it the rights "
+                "to be written, or name another one with --data."
+            ) from error
+        try:
+            self._opened = open_database(self._path, waits=self._sync == "FULL")
+            self._reader = open_reader(self._path)
+        except UserError:
+            os.close(self._lock)
+            self._lock = None
+            raise
 
     async def close(self) -> None:
         """Finish what was submitted and give the folder back; idempotent."""
