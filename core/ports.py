@@ -248,7 +248,10 @@ class Platform(Protocol):
         self, address: Address, turn: int, remote: RemoteId | None, text: str
     ) -> RemoteId | None:
         """Show what a turn is doing, best effort: a first post when `remote` is None, else an
-        edit. Returns the message's id, None where progress leaves no message (drafts)."""
+        edit. Returns the message's id, None where progress leaves no message (drafts).
+
+        Raises TransientError when it was not shown for now, a doubtful one when nobody knows.
+        """
         ...
 
     async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:

@@ -16,7 +16,7 @@ import structlog
 
 from core.agent.events import ToolEnded, ToolStarted, TurnEvent
 from core.agent.transcript import ToolResult
-from core.errors import PursuitError
+from core.errors import PursuitError, TransientError
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
 from core.ports import Mark, Platform
 from core.tools.definitions import ICONS, OTHER_ICON, THINK
@@ -202,9 +202,8 @@ class Narrator:
                 typed = loop.time()
                 await self._mark(platform, narration, Mark.WORKING)
             text = narration.text()
-            if text and text != told:
+            if text and text != told and await self._show(platform, narration, text):
                 told = text
-                await self._show(platform, narration, text)
             if await _within(narration.over, PACE_S):
                 return
 
@@ -212,8 +211,10 @@ class Narrator:
         for remote in narration.sources or (RemoteId(""),):
             await _quietly(platform.acknowledge(narration.address, remote, mark))
 
-    async def _show(self, platform: Platform, narration: Narration, text: str) -> None:
+    async def _show(self, platform: Platform, narration: Narration, text: str) -> bool:
+        """Whether the text is dealt with; if not, it is to be shown again later."""
         shown = narration.shown
+        before = shown.doubtful
         try:
             shown.doubtful = True  # until the platform has confirmed this very text
             shown.remote = await platform.show_progress(
@@ -222,8 +223,12 @@ class Narrator:
             shown.doubtful = False
             if narration.over.is_set() and shown.remote is not None:
                 await platform.edit(narration.address, shown.remote, Say(BELOW))
+        except TransientError as error:
+            shown.doubtful = before or error.doubtful
+            return error.doubtful  # an orphan may stand there already: make no second one
         except PursuitError as error:
             log.debug("progress_failed", error=str(error))
+        return True
 
 
 async def _quietly(call: Coroutine[object, object, object]) -> None:

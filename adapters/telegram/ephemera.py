@@ -86,12 +86,15 @@ class Ephemera:
     ) -> RemoteId | None:
         """Show a turn's progress: a draft in private chats, else one message that is edited.
 
-        Returns the message's id; None where there is none, as with drafts. Raises a doubtful
-        TransientError when nobody knows whether the message was changed.
+        Returns the message's id; None where there is none, as with drafts. Raises a
+        TransientError when the chat has to rest first, and a doubtful one when nobody knows
+        whether the message was changed.
         """
         chat = self._outgoing.current(chat_of(address))
-        if not text.strip() or not self._pacing.take_progress(chat):
+        if not text.strip():
             return remote
+        if not self._pacing.take_progress(chat):
+            raise TransientError("this chat has to rest before more progress is shown")
         shown = cut(verbatim(text, group=is_group(chat)).text, MAX_UNITS)
         thread = thread_of(address)
         if remote:

@@ -217,3 +217,19 @@ async def test_the_menu_and_the_help_name_the_same_commands(tmp_path: Path) -> N
         await bot.until(lambda: bot.people.world.commands)
         for command in bot.people.world.commands:
             assert f"/{command['command']} — {command['description']}" in said[0]
+
+
+async def test_progress_that_had_to_wait_is_shown_as_soon_as_the_chat_may(
+    tmp_path: Path,
+) -> None:
+    """A group's progress is edited at most every few seconds; the last state must not be lost
+    while the model thinks for long."""
+    async with running_bot(tmp_path) as bot:
+        team = bot.people.group()
+        nap = ("run", {"command": "sleep 2"})
+        bot.models.script("main", calls(nap), text("I slept.", gate="slow"))
+        bot.say("@pursuit_bot sleep", chat=team)
+        await bot.heard("💻 sleep 2 …", chat=team)
+        await bot.heard("💻 sleep 2 (2.", chat=team)
+        bot.models.open("slow")
+        assert await bot.heard("I slept.", chat=team) == ["I slept."]
