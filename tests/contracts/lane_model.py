@@ -30,7 +30,7 @@ class Item:
 @dataclass(slots=True)
 class Standing:
     """A session and how its goal stands. `pending` are the turns since the judge's last word,
-    the newest of them is its open question."""
+    the newest of them is its open question; `resting` says that it waits for a timer."""
 
     id: int | None = None
     status: str = ""
@@ -40,6 +40,7 @@ class Standing:
     setter: Role = Role.OWNER
     floor: Role = Role.OWNER
     drafted: bool = False
+    resting: bool = False
     heard: list[str] = field(default_factory=list)
 
     @property
@@ -96,6 +97,12 @@ class LaneModel:
         """Whether what is said now is for another session."""
         return any(item.kind is RowKind.SWITCH for item in self.queue)
 
+    @property
+    def then(self) -> int | None:
+        """The session once the waiting switches are made, None for a new one."""
+        switches = [item.target for item in self.queue if item.kind is RowKind.SWITCH]
+        return switches[-1] if switches else self.current
+
     # People
 
     def spoke(self, item: Item, *, interrupts: bool) -> None:
@@ -125,10 +132,11 @@ class LaneModel:
                 here.id, "active", setter=role, floor=role, heard=here.heard, drafted=here.drafted
             )
         elif text.startswith("▶ Goal resumed"):
-            here.status, here.used = "active", 0
+            here.status, here.used, here.resting = "active", 0, False
             here.floor = by.role if by else Role.OWNER
         elif text.startswith(("⏲ Goal waits", "↻")):
             here.pending.clear()
+            here.resting = text.startswith("⏲")
             self._forget_kickoff()
         else:
             self._left(text)
@@ -144,6 +152,7 @@ class LaneModel:
         for start, status in words.items():
             if text.startswith(start):
                 self.here.status = status
+                self.here.resting = False
                 self.here.pending.clear()
                 self._forget_kickoff()
 
@@ -173,6 +182,7 @@ class LaneModel:
             here.used += 1
         if outcome in {"answered", "interrupted"} and here.status == "active":
             here.pending.append(work.id)
+            here.resting = False
 
     def claimable(self) -> list[Item]:
         """The waiting items that the next turn answers together."""
@@ -210,6 +220,7 @@ class LaneModel:
             assert here.status == "active", "L4: a goal that was left runs"
             assert here.question is None, "a goal runs on before its judge has spoken"
             assert here.used < here.budget, "G3: a turn beyond the budget"
+            assert not here.resting, "a goal goes on before its rest is over"
         self.work = Work(turn.id, turn.kind, turn.principal.role, claimed)
 
     def _began_asked(self, begun: Begun, claimed: list[Item]) -> None:

@@ -68,6 +68,7 @@ LINES = st.sampled_from(
         "/goal draft a song",
         "/goal accept",
         "/goal budget turns=1",
+        "/goal budget turns=1",
         "/goal budget turns=4",
         "/goal",
         "/subgoal no tabs",
@@ -126,10 +127,13 @@ class StoreMachine(RuleBasedStateMachine):
             self.loop.close()
             shutil.rmtree(self.folder)
 
-    @initialize(collect=st.booleans())
-    def configure(self, collect: bool) -> None:
-        """`lanes.collect` is chosen once."""
+    @initialize(collect=st.booleans(), goal=st.booleans(), by=PEOPLE)
+    def configure(self, collect: bool, goal: bool, by: Principal) -> None:
+        """`lanes.collect` is chosen once; many a story begins with a goal."""
         self.model.collect = self.rig.collect = collect
+        if goal:
+            self.order("/goal Write four files", by)
+            self.begin()
 
     # People
 
@@ -181,12 +185,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     def switch(self, line: str, by: Principal, ack: Handled) -> None:
         """/new and /resume wait their turn."""
-        target, known = None, len(self.model.sessions)
+        target, known, then = None, len(self.model.sessions), self.model.then
         if line == "/resume":
-            others = [n for n in range(known) if n != self.model.current]
+            others = [n for n in range(known) if n != then]
             target = others[-1] if others else None
         elif line == "/resume 2":
-            target = known - 2 if known > 1 and known - 2 != self.model.current else None
+            target = known - 2 if known > 1 and known - 2 != then else None
         if line != "/new" and target is None:
             assert ack.text
             return
@@ -374,6 +378,16 @@ class StoreMachine(RuleBasedStateMachine):
             self.run(self.rig.store.end_turn(late, ending, now=0.0, collect=False))
         assert self.listen() == []
 
+    @rule(rounds=st.integers(1, 4))
+    def go_on(self, rounds: int) -> None:
+        """Undisturbed work: turns are answered, and the judge wants more."""
+        for _ in range(rounds):
+            if self.begun is None:
+                self.begin()
+            if self.begun is not None:
+                self.end("answered")
+            self.judge(Verdict(done=False, reason="two are missing"))
+
     # The judge and the timers
 
     @rule(word=WORDS)
@@ -415,6 +429,7 @@ class StoreMachine(RuleBasedStateMachine):
         if timer is not None:
             self.rig.clock.wall = max(self.rig.clock.wall, timer.due)
             self.run(self.rig.store.fire(timer))
+            self.model.here.resting = False
             self.listen()
 
     # Crashes
