@@ -55,6 +55,7 @@ def _final(moment: Moment) -> bool:
     return bool(moment.detail["final"])
 
 
+STOP = _bears("/stop")
 AIMS = (
     Aim("start: at any point", "start", span=(0.0, 0.25), once=True),
     Aim("start: at the first call", "getMe comes", span=(0.0, 0.02), once=True),
@@ -62,7 +63,7 @@ AIMS = (
     Aim("accept: handed over, before and in the commit", "updates", span=(0.0, 0.006)),
     Aim("accept: committed, offset not confirmed", "confirm comes", swallow=True),
     Aim("accept: offset confirmed", "confirm comes"),
-    Aim("accept: /stop", "updates", _bears("/stop"), span=(0.001, 0.012)),
+    Aim("accept: /stop", "updates", STOP, span=(0.001, 0.012)),
     Aim("accept: a goal command", "updates", _bears("/goal"), span=(0.001, 0.012)),
     Aim("model: asked", "main asks"),
     Aim("model: answered, step commit", "main answered", span=(0.0, 0.012)),
@@ -76,6 +77,10 @@ AIMS = (
     Aim("judge: asked", "judge asks"),
     Aim("judge: answered, verdict commit", "judge answered", span=(0.0, 0.012)),
 )
+
+
+TALK = tuple(aim for aim in AIMS if aim.fits is not STOP)
+"""The aims at people who never say /stop."""
 
 
 @dataclass(slots=True)
@@ -152,7 +157,7 @@ class Killer:
             raise AssertionError(f"still running after the kill: {left}") from None
 
 
-def plan(rounds: int, rng: random.Random, aims: Collection[Aim] = AIMS) -> list[Aim]:
+def plan(rounds: int, rng: random.Random, aims: Collection[Aim]) -> list[Aim]:
     """Each aim so many times, in any order."""
     wanted = [aim for aim in aims for _ in range(rounds)]
     rng.shuffle(wanted)

@@ -20,6 +20,7 @@ ACHIEVED = re.compile(r"✓ Goal achieved: all steps of (g\d+) are there")
 STOPPED = re.compile(r"⏹ Stopped\. (?:Goal paused; )?(\d+) waiting messages dropped\.")
 NOTHING = "Nothing is running here."
 
+TOGETHER = "|, joining in"
 SLOWLY, WITH_FILE, JOINING = "|, slowly", "|, and a file", "/steer |, joining in"
 
 
@@ -111,6 +112,15 @@ async def pursue(chat: Chat) -> None:
     """Set a goal after the other; speak in between, pause and resume, let it rest."""
     while not chat.ending:
         await _pursue(chat, chat.goal(turns=chat.rng.choice((2, 3))))
+
+
+async def press_on(chat: Chat) -> None:
+    """Ask without waiting for the answer, which may then be one for several questions."""
+    asked: list[int] = []
+    while not chat.ending:
+        await chat.until(lambda: sum(n not in chat.answered for n in asked) < 3)
+        asked.append(chat.ask(chat.rng.choice((TOGETHER, SLOWLY + TOGETHER[1:]))))
+    await chat.all_of(asked)
 
 
 async def _pursue(chat: Chat, name: str) -> None:

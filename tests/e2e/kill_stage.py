@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +37,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(folder: Path, *owners: Person) -> AsyncIterator[Stage]:
+async def stage(
+    folder: Path, *owners: Person, lanes: Mapping[str, object] | None = None
+) -> AsyncIterator[Stage]:
     """A stage for these people; nothing of it is left at the end."""
     async with AimedTelegram() as people, FakeOpenAI(keep=8) as fake:
-        settings = settings_for(people, fake, *owners)
+        settings = settings_for(people, fake, *owners) | {"lanes": lanes or {}}
         data = folder / "data"
         async with victim(folder, data, settings) as bot:
             yield Stage(people, AimedModels(fake), bot, data, settings)

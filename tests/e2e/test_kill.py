@@ -2,8 +2,8 @@
 
 The program runs in a process of its own on the real SQLite file, with real commands in the real
 sandbox; Telegram and the models are fakes in this process, which hear of each call in time to
-kill at exactly that moment. The seed is printed; `KILL_SEED` and `KILL_ROUNDS` repeat or lengthen
-a run.
+kill at exactly that moment. The seed is printed: `KILL_SEED` makes the same plan again, and
+`KILL_ROUNDS` says how often each aim is in it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from tests.e2e import kill_checks as checks
-from tests.e2e.kill_aims import AIMS, Aim, Killer, plan
+from tests.e2e.kill_aims import AIMS, TALK, Aim, Killer, plan
 from tests.e2e.kill_autopsy import copied, leftovers
-from tests.e2e.kill_people import Chat, interrupt, join, pursue, talk
+from tests.e2e.kill_people import Chat, interrupt, join, press_on, pursue, talk
 from tests.e2e.kill_stage import Stage, stage
 from tests.e2e.kill_world import Moment
 from tests.fakes.telegram_world import Person
 
-LIVES = (talk, talk, pursue, pursue, pursue, interrupt, interrupt, join)
+QUEUED = (talk, talk, pursue, pursue, pursue, interrupt, interrupt, join)
+COLLECTED = (press_on, press_on, press_on, pursue, pursue, join)
+INTERRUPTED = (press_on, press_on, press_on, press_on)
 ROUNDS = 6
 SETTLED_S = 60.0
 
@@ -36,48 +39,77 @@ SETTLED_S = 60.0
 pytestmark = pytest.mark.filterwarnings("ignore:Unclosed file <tempfile:ResourceWarning")
 
 
+Life: TypeAlias = Callable[[Chat], Coroutine[None, None, None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One run: its stage, its killer and its chats."""
+    """One run: its stage, its killer, its chats and what their people do."""
 
     on: Stage
     killer: Killer
     chats: tuple[Chat, ...]
+    lives: tuple[Life, ...]
+
+
+@pytest.fixture(autouse=True)
+def own_output(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """Each run prints its seed and what it did, whether it passes or not."""
+    caplog.set_level("CRITICAL", "aiohttp.server")  # it reports each caller that is killed
+    with capsys.disabled():
+        yield
 
 
 @pytest.mark.timeout(400)
-async def test_a_hundred_kills_under_load_lose_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("CRITICAL", "aiohttp.server")  # it reports each caller that is killed
-    with capsys.disabled():
-        await _kill_and_check(tmp_path, int(os.environ.get("KILL_ROUNDS", ROUNDS)))
+async def test_a_hundred_kills_under_load_lose_nothing(tmp_path: Path) -> None:
+    rounds = int(os.environ.get("KILL_ROUNDS", ROUNDS))
+    rng = _seeded()
+    await _kill_and_check(tmp_path, QUEUED, plan(rounds, rng, AIMS), rng)
+
+
+async def test_kills_lose_nothing_where_messages_are_collected(tmp_path: Path) -> None:
+    rng = _seeded()
+    await _kill_and_check(tmp_path, COLLECTED, plan(1, rng, TALK), rng, {"collect": True})
+
+
+async def test_kills_lose_nothing_where_messages_interrupt(tmp_path: Path) -> None:
+    rng = _seeded()
+    aims = [aim for aim in TALK if "goal" not in aim.name and "judge" not in aim.name]
+    await _kill_and_check(tmp_path, INTERRUPTED, plan(1, rng, aims), rng, {"busy": "interrupt"})
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("run", range(10))
-async def test_a_thousand_kills_under_load_lose_nothing(
-    run: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("CRITICAL", "aiohttp.server")
-    with capsys.disabled():
-        await _kill_and_check(tmp_path, ROUNDS)
+async def test_a_thousand_kills_under_load_lose_nothing(run: int, tmp_path: Path) -> None:
+    rng = _seeded()
+    await _kill_and_check(tmp_path, QUEUED, plan(ROUNDS, rng, AIMS), rng)
 
 
-async def _kill_and_check(folder: Path, rounds: int) -> None:
+def _seeded() -> random.Random:
     seed = int(os.environ.get("KILL_SEED", random.randrange(10**6)))
-    sys.stdout.write(f"\nKILL_SEED={seed} KILL_ROUNDS={rounds}\n")
-    rng = random.Random(seed)
+    sys.stdout.write(f"\nKILL_SEED={seed}\n")
+    return random.Random(seed)
+
+
+async def _kill_and_check(
+    folder: Path,
+    lives: tuple[Life, ...],
+    aims: list[Aim],
+    rng: random.Random,
+    lanes: Mapping[str, object] | None = None,
+) -> None:
     began = time.monotonic()
-    persons = [Person(2001 + n, f"P{n}") for n in range(len(LIVES))]
-    async with stage(folder, *persons) as on:
+    persons = [Person(2001 + n, f"P{n}") for n in range(len(lives))]
+    async with stage(folder, *persons, lanes=lanes) as on:
         on.people.unsupported.add("sendmessagedraft")  # progress is a message, to be replaced
         chats = tuple(Chat(on.people, p, random.Random(rng.random())) for p in persons)
         killer = Killer(on.bot, on.people, on.data, rng)
-        scene = Scene(on, killer, chats)
+        scene = Scene(on, killer, chats, lives)
         on.people.listener = on.models.listener = killer.listen
         try:
-            await _run(scene, plan(rounds, rng))
+            await _run(scene, aims)
             _report(scene, time.monotonic() - began)
             _check(scene)
         except BaseException:
@@ -85,17 +117,17 @@ async def _kill_and_check(folder: Path, rounds: int) -> None:
             raise
         finally:
             _bury(on.data)
-    assert sum(killer.kills.values()) == rounds * len(AIMS)
+    assert sum(killer.kills.values()) == len(aims)
 
 
 async def _run(scene: Scene, aims: list[Aim]) -> None:
     """Kill at every aim while people speak, then let everything come to its end."""
     killer = scene.killer
     async with asyncio.TaskGroup() as load:
-        for chat, life in zip(scene.chats, LIVES, strict=True):
+        for chat, life in zip(scene.chats, scene.lives, strict=True):
             scene.on.people.readers[chat.person.id] = chat.hear
             _furnish(scene, chat)
-            load.create_task(_lived(life(chat)), name=f"{life.__name__} {chat.person.id}")
+            load.create_task(life(chat), name=f"person {chat.person.id}")
         for aim in aims:
             await killer.kill(aim)
         for chat in scene.chats:
@@ -104,10 +136,6 @@ async def _run(scene: Scene, aims: list[Aim]) -> None:
     await _settled(scene)
     killer.victim.terminate()
     assert await killer.victim.ended() == 0, killer.victim.log()
-
-
-async def _lived(life: Coroutine[None, None, None]) -> None:
-    await life
 
 
 async def _settled(scene: Scene) -> None:
