@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -83,13 +82,13 @@ def counting(words: str = "Step") -> Callable[[Request], Scripted]:
     return answer
 
 
-def processes(words: str) -> list[int]:
-    """The live processes whose command line holds these words, in whatever sandbox."""
+def processes(command: str) -> list[int]:
+    """The live processes with this command line, in whatever sandbox."""
+    wanted = command.replace(" ", "\0").encode() + b"\0"
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-            if words.encode() in line and int(folder.name) != os.getpid():
+            if (folder / "cmdline").read_bytes() == wanted:
                 found.append(int(folder.name))
     return found
 

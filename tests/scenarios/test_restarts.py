@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes.openai_replies import calls, text, verdict
+from tests.fakes.telegram_faults import Stall
 from tests.scenarios.rig import counting, eventually, processes, running_bot
 
 NOT_YET = verdict(reason="Not yet.", done=False)
@@ -161,3 +162,56 @@ async def test_a_turn_cut_three_times_in_the_same_place_ends_in_words(tmp_path: 
         bot.models.default("main", text("Hello."))
         bot.say("hi again")
         await bot.heard("Hello.")
+
+
+async def test_an_answer_that_was_being_sent_is_sent_once_more_and_marked(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.default("main", counting())
+        hang = Stall()
+        bot.people.fault("sendMessage", hang)
+        bot.say("hi")
+        await bot.asked(1)
+        bot.say("and?")
+        await bot.asked(2)
+        await bot.stop()
+        hang.until.set()
+        await bot.start()
+        await bot.heard("(may be a repeat) Step 1.", "Step 2.")
+        said = await bot.all_said()
+        assert said[-2:] == ["(may be a repeat) Step 1.", "Step 2."]
+        assert len(said) == len(set(said))
+        assert len(bot.models.of("main")) == 2
+
+
+async def test_a_kick_off_and_what_waits_behind_it_survive(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("Too late.", gate="never"))
+        bot.say("/goal write it")
+        await bot.asked(1)
+        bot.say("also check it")
+        bot.say("/subgoal it is checked")
+        await bot.all_said()
+        bot.models.script("main", text("Written."), text("Checked."))
+        bot.models.script("judge", DONE)
+        await bot.restart()
+        await bot.heard("▶ Going on with the goal", "Written.", "Checked.", "✓ Goal achieved")
+        assert "1. it is checked" in bot.models.of("judge")[0].said()
+        assert len(bot.models.of("judge")) == 1
+
+
+async def test_a_file_is_sent_once_although_its_turn_was_cut(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script(
+            "main",
+            calls(("write_file", {"path": "a.txt", "content": "1"})),
+            calls(("send_file", {"path": "a.txt", "caption": "Here."})),
+            text("Too late.", gate="never"),
+            text("Sent."),
+        )
+        bot.say("send a.txt")
+        await bot.asked(3)
+        await bot.heard("Here.")
+        await bot.all_said()
+        await bot.restart()
+        await bot.heard("Here.", "Sent.")
+        assert await bot.all_said() == ["Here.", "Sent."]
