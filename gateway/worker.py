@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -256,6 +257,7 @@ def _dump_prefix(prefix: Prefix) -> str:
     return json.dumps({"system": prefix.system, "tools": tools}, ensure_ascii=False)
 
 
+@lru_cache(maxsize=64)  # sessions of one version have the same
 def _load_prefix(stored: str) -> Prefix:
     loaded = json.loads(stored)
     return Prefix(loaded["system"], tuple(ToolSpec(**tool) for tool in loaded["tools"]))

@@ -44,7 +44,7 @@ REACTIONS = {
     Mark.FAILED: ReactionEmoji.BROKEN_HEART,
 }
 REMEMBERED = 2_000
-AT_ONCE = 6
+AT_ONCE = 4
 """Calls at once, of those that the link allows: answers go before what may be missed."""
 DRAFT_REFRESH_S = 20.0
 """Telegram takes a draft away after 30 s; a turn may work longer than that on one step."""

@@ -36,7 +36,7 @@ CHATTY_LOGGERS = (
 )
 EMPTY_BATCH = b'{"ok":true,"result":[]}'
 UPDATES_POOL = 8
-CALLS_POOL = 16
+CALLS_POOL = 8
 """Calls at once. What httpx does for a request grows with the square of its idle connections, and
 what it does for a waiting one with all that wait, so the rest wait here. Telegram takes about 30
 messages a second from a bot."""
