@@ -64,7 +64,7 @@ def starting(folder: Path, size: Size) -> list[Figure]:
         ours: list[tuple[float, float, float]] = []
         bare: list[tuple[float, float, float]] = []
         for _ in range(size.starts):
-            ours.append(_started(at, lambda: rigs.program(folder, at, url)))
+            ours.append(_started(at, lambda: rigs.program(folder, at, url, people=3)))
             bare.append(_started(at, lambda: rigs.bare_bot(folder, at, url)))
     pss, rss = _pair(ours, bare, 1), _pair(ours, bare, 2)
     return [

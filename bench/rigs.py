@@ -90,11 +90,14 @@ def model(folder: Path, delay_s: float = 0.0) -> Iterator[str]:
         yield child.read()
 
 
-def program(folder: Path, at: Chat, model_url: str) -> Child:
-    """Start the real program on the fakes; its data is a new folder below `folder`."""
+def program(folder: Path, at: Chat, model_url: str, people: int = MOST_CHATS) -> Child:
+    """Start the real program on the fakes; its data is a new folder below `folder`.
+
+    So many `people` are its owners: a long list takes its time to read.
+    """
     data = Path(tempfile.mkdtemp(prefix="data-", dir=folder))
     config = data / "bench.yaml"
-    config.write_text(json.dumps(_settings(at, model_url)))
+    config.write_text(json.dumps(_settings(at, model_url, people)))
     pursuit = str(Path(sys.executable).with_name("pursuit"))
     command = [pursuit, "up", "--config", str(config), "--data", str(data / "data")]
     return Child(command, folder / "program.log")
@@ -106,13 +109,13 @@ def bare_bot(folder: Path, at: Chat, model_url: str) -> Child:
     return Child([*command, "--model-url", model_url], folder / "bare.log")
 
 
-def _settings(at: Chat, model_url: str) -> dict[str, object]:
+def _settings(at: Chat, model_url: str, people: int) -> dict[str, object]:
     """What a person would write, with the fakes' addresses. JSON is YAML."""
     return {
         "providers": {"fake": {"base_url": model_url, "api_key": "test"}},
         "models": {"main": {"provider": "fake", "model": "main"}},
         "agent": {"model": "main", "max_model_calls": 1_000},
-        "access": {"telegram": {"owners": [FIRST_CHAT + n for n in range(MOST_CHATS)]}},
+        "access": {"telegram": {"owners": [FIRST_CHAT + n for n in range(people)]}},
         "platforms": {
             "telegram": {
                 "enabled": True,
