@@ -101,7 +101,18 @@ def _object(text: str) -> dict[str, object]:
         value = json.loads(value, strict=False)
     if not isinstance(value, dict):
         raise ValueError(f"got {type(value).__name__}")  # noqa: TRY004 (told like a JSON fault)
+    if "\\u" in text and not _whole(value):
+        raise ValueError("it holds half of a character (a lone surrogate); write all of it")
     return value
+
+
+def _whole(value: Mapping[str, object]) -> bool:
+    """Whether the text in it can be written down: half an emoji, as an escape, is legal JSON."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fault(place: tuple[int | str, ...], kind: str, message: str) -> str:

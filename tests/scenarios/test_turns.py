@@ -67,6 +67,20 @@ async def test_calls_that_cannot_be_made_are_told_to_the_model(tmp_path: Path) -
         assert "outside" in database
 
 
+async def test_half_an_emoji_breaks_nothing(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        path = calls(("write_file", {"path": "a\ud83d.txt", "content": "half"}))
+        content = calls(("write_file", {"path": "a.txt", "content": "half \ud83d"}))
+        both = calls(("write_file", {"path": "a.txt", "content": "whole \ud83d\ude00"}))
+        bot.models.script("main", path, content, both, text("W\ud83dritten."))
+        bot.models.script("judge", verdict(done=True, reason="All \ud83dis \x00there."))
+        bot.say("/goal write an emoji")
+        await bot.heard("ritten.", "✓ Goal achieved: All ")
+        for request in bot.models.of("main")[1:3]:
+            assert "half of a character" in request.said()
+        assert (bot.workspace() / "a.txt").read_text() == "whole \N{GRINNING FACE}"
+
+
 async def test_a_dangerous_command_is_refused_with_its_reason(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", calls(("run", {"command": "rm -rf /"})), text("Refused."))
