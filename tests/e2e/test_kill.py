@@ -2,8 +2,8 @@
 
 The program runs in a process of its own on the real SQLite file, with real commands in the real
 sandbox; Telegram and the models are fakes in this process, which hear of each call in time to
-kill at exactly that moment. The seed is printed: `KILL_SEED` makes the same plan again, and
-`KILL_ROUNDS` says how often each aim is in it.
+kill at exactly that moment. The seed is printed (pytest shows it with a failure, or with -rP):
+`KILL_SEED` makes the same plan again, and `KILL_ROUNDS` says how often each aim is in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -53,13 +53,9 @@ class Scene:
 
 
 @pytest.fixture(autouse=True)
-def own_output(
-    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> Iterator[None]:
-    """Each run prints its seed and what it did, whether it passes or not."""
-    caplog.set_level("CRITICAL", "aiohttp.server")  # it reports each caller that is killed
-    with capsys.disabled():
-        yield
+def quiet_server(caplog: pytest.LogCaptureFixture) -> None:
+    """aiohttp's server reports each caller that is killed in mid-request."""
+    caplog.set_level("CRITICAL", "aiohttp.server")
 
 
 @pytest.mark.timeout(400)
