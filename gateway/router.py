@@ -42,6 +42,7 @@ CONFIRMED_S = 2.0
 REPEATED_S = 30.0
 MAX_MESSAGE = 100_000
 """The longest message taken, in characters."""
+NOT_TAKEN = "⚠ This could not be taken: an internal error; the log has the details."
 TOO_LONG = (
     "⚠ This message has {length:,} characters; at most {limit:,} are taken. Send it as a file."
 )
@@ -162,9 +163,32 @@ class Router:
                 if isinstance(arrival, Arrival) and self._bystander is not None:
                     self._bystander.unsaved(arrival.lane, str(error))
             raise
+        except Exception:  # the border of a receive loop: one arrival must not hold up the rest
+            log.exception("batch_not_taken", arrivals=len(arrivals))
+            return await self._one_by_one(arrivals, cursor)
         if self._clock.monotonic() - started > CONFIRMED_S:
             self._impatient.remember(arrivals)
         return acks
+
+    async def _one_by_one(
+        self, arrivals: Sequence[Arrival | Relocation], cursor: tuple[str, str] | None
+    ) -> tuple[Ack, ...]:
+        """Take what can be taken; the platform would hand the same batch over for ever."""
+        acks: list[Ack] = []
+        for arrival in arrivals:
+            try:
+                taken, _ = await self._store.accept(
+                    [arrival], cursor=None, now=self._clock.now(), early=self._lanes.follow
+                )
+                acks.extend(taken)
+            except TransientError:
+                raise
+            except Exception:  # as above; the person is told, the log has the details
+                log.exception("arrival_not_taken", dedupe=arrival.dedupe)
+                acks.append(Refused(NOT_TAKEN))
+        if cursor is not None:
+            await self._store.accept((), cursor=cursor, now=self._clock.now())
+        return tuple(acks)
 
     async def cursor(self, source: str) -> str | None:
         """See `Intake.cursor`."""

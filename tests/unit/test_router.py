@@ -46,11 +46,14 @@ class HeldClock:
 
 @dataclass(slots=True)
 class RecordingStore:
-    """Keeps what it was given; each accept takes `takes_s` and may fail."""
+    """Keeps what it was given; each accept takes `takes_s` and may fail. A batch with the key
+    `poison` cannot be taken at all."""
 
     clock: HeldClock
     takes_s: float = 0.0
     full: bool = False
+    poison: str = ""
+    cursors: list[tuple[str, str]] = field(default_factory=list)
     arrivals: list[Arrival | Relocation] = field(default_factory=list)
 
     async def accept(
@@ -59,11 +62,15 @@ class RecordingStore:
         *,
         cursor: tuple[str, str] | None,
         now: float,
+        early: object = None,
     ) -> tuple[tuple[Ack, ...], Signals]:
         self.clock.at += self.takes_s
         if self.full:
             raise TransientError("the disk is full")
+        if self.poison in {a.dedupe for a in arrivals}:
+            raise ZeroDivisionError
         self.arrivals.extend(arrivals)
+        self.cursors.extend([cursor] if cursor else [])
         acks: list[Ack] = [
             Handled("done")
             if isinstance(a, Arrival) and isinstance(a.what, Commanded)
@@ -207,3 +214,14 @@ async def test_a_confirmed_command_may_be_given_twice() -> None:
     )
     commands = [a.what for a in at.store.arrivals if isinstance(a, Arrival)]
     assert commands == [Commanded(Invocation("goal", ""))] * 2
+
+
+async def test_one_message_that_nobody_can_take_does_not_hold_up_the_rest() -> None:
+    bench = rig()
+    bench.store.poison = "k2"
+    batch = [said("one", key="k1"), said("two", key="k2"), said("three", key="k3")]
+    acks = await bench.router.accept(batch, cursor=("telegram:42", "7"))
+    refusal = "⚠ This could not be taken: an internal error; the log has the details."
+    assert acks == (Queued(0), Refused(refusal), Queued(0))
+    assert [arrival.dedupe for arrival in bench.store.arrivals] == ["k1", "k3"]
+    assert bench.store.cursors == [("telegram:42", "7")]
