@@ -135,7 +135,7 @@ async def judge(
         return JudgeOutcome(Unavailable("the judge's reply was empty"), completion.usage)
     word = read_verdict(completion.text, may_wait=subject.may_wait)
     if profile is JudgeProfile.LOCAL:
-        word = _consistent(word)
+        word = _borne_out(word, subject)
     sample = (
         one_line(completion.text[:1_000], SAMPLE_LIMIT) if isinstance(word, Unreadable) else ""
     )
@@ -225,11 +225,16 @@ def read_verdict(text: str, *, may_wait: bool = False) -> Verdict | Unreadable:
     )
 
 
-def _consistent(word: Verdict | Unreadable) -> Verdict | Unreadable:
-    """A small model's "done" counts only when its own reason names nothing that is missing."""
-    if isinstance(word, Verdict) and word.done and not local_judge.holds(word.reason):
-        return replace(word, done=False)
-    return word
+def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unreadable:
+    """A small model's "done" counts only when its own reason rests on the evidence."""
+    if not isinstance(word, Verdict) or not word.done:
+        return word
+    limits = _LIMITS[JudgeProfile.LOCAL]
+    calls = "\n".join(map(_local_line, subject.receipts))
+    evidence = f"{calls}\n{_files(subject.workspace or (), limits)}"
+    if local_judge.holds(word.reason, goal=subject.goal, evidence=evidence):
+        return word
+    return replace(word, done=False, reason=f"{local_judge.UNPROVEN} ({word.reason})")
 
 
 def _object(text: str) -> dict[str, object]:

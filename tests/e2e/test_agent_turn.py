@@ -14,7 +14,7 @@ from core.agent.prompts import LIMIT, NUDGE, PromptSize, system_prompt
 from core.agent.steps import Folded, TurnInput
 from core.agent.transcript import Assistant, Receipt, ToolCall, ToolResult, User
 from core.goals.events import Verdict
-from core.goals.judge import JudgeInput, JudgeProfile, judge
+from core.goals.judge import JudgeInput, JudgeProfile, WorkspaceFile, judge
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import calls, overflow, refusal, text, verdict
 from tests.fakes.openai_rig import KEY, READ, RUN, at, model_of
@@ -112,8 +112,9 @@ async def test_the_judge_asks_once_with_a_schema_and_reads_the_verdict(
     fake: FakeOpenAI, model: OpenAIModel, profile: JudgeProfile
 ) -> None:
     reason = "Shown: b.txt is blue. Not shown: nothing."
+    seen = WorkspaceFile("b.txt", 4, "blue")
     fake.script("judge", verdict(done=True, reason=reason))
-    subject = JudgeInput(goal="make it blue", answer="It is blue.")
+    subject = JudgeInput(goal="make it blue", answer="It is blue.", workspace=[seen])
     outcome = await judge(model, subject, profile=profile, timeout_s=5)
     assert outcome.word == Verdict(done=True, reason=reason)
     assert outcome.usage.output_tokens > 0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from core.agent.transcript import Receipt
 from core.goals.events import Unreadable, Verdict
 from core.goals.judge import (
     MAX_WAIT_S,
@@ -15,10 +16,12 @@ from core.goals.judge import (
     REASON_LIMIT,
     JudgeInput,
     JudgeProfile,
+    WorkspaceFile,
     judge,
     read_verdict,
 )
 from core.ports import Reply
+from core.sessions.ports import ReceiptOf
 from tests.fakes.scripted_model import ScriptedModel
 
 DONE = '{"reason": "all files exist", "done": true, "blocked": false}'
@@ -138,20 +141,39 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     read_verdict(text)
 
 
+FILE = WorkspaceFile("a.txt", 1, "a")
+RAN = ReceiptOf("run", '{"command": "make"}', Receipt(ok=True, summary="make", exit_code=0))
+
+
 @pytest.mark.parametrize(
     ("reason", "done"),
     [
         ('Shown: a.txt "a". Not shown: nothing.', True),
         ("Shown: make with exit code 0. Not shown: nothing", True),
         ('Shown: a.txt "a". Not shown: b.txt.', False),
-        ("Everything is there.", False),
-        ("Not shown: nothing. But wait, b.txt is missing.", False),
+        ("Everything is there, a.txt too.", False),
+        ("Shown: a.txt. Not shown: nothing. But wait, b.txt is missing.", False),
+        ("Shown: the compiler compiles itself. Not shown: nothing.", False),
+        ('Shown: a.txt "b". Not shown: nothing.', False),
+        ("Shown: a.txt, b.txt. Not shown: nothing.", False),
+        ("Shown: tests with exit code 7. Not shown: nothing.", False),
     ],
 )
-async def test_a_small_judge_is_not_believed_against_its_own_reason(
+async def test_a_small_judge_is_believed_only_where_its_reason_rests_on_evidence(
     reason: str, *, done: bool
 ) -> None:
     model = ScriptedModel([Reply(json.dumps({"reason": reason, "done": True, "blocked": False}))])
-    subject = JudgeInput(goal="write a.txt", answer="done")
+    subject = JudgeInput(goal="write a.txt", answer="done", receipts=[RAN], workspace=[FILE])
     outcome = await judge(model, subject, profile=JudgeProfile.LOCAL)
-    assert outcome.word == Verdict(done=done, reason=reason)
+    assert isinstance(outcome.word, Verdict)
+    assert outcome.word.done is done
+    assert reason in outcome.word.reason
+
+
+async def test_a_file_that_the_goal_names_must_be_in_evidence() -> None:
+    reason = 'Shown: a.txt "a". Not shown: nothing.'
+    model = ScriptedModel([Reply(json.dumps({"reason": reason, "done": True, "blocked": False}))])
+    subject = JudgeInput(goal="write a.txt and b.txt", answer="done", workspace=[FILE])
+    outcome = await judge(model, subject, profile=JudgeProfile.LOCAL)
+    assert isinstance(outcome.word, Verdict)
+    assert not outcome.word.done
