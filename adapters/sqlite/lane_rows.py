@@ -28,8 +28,9 @@ from core.sessions.lane import (
 )
 
 LANE = (
-    "SELECT l.stop_seq, l.session, l.phase, l.turn, m.value FROM lane l "
-    "LEFT JOIN state_meta m ON m.key = 'goal:' || l.session WHERE l.key = ?"
+    "SELECT l.stop_seq, l.session, l.phase, l.turn, m.value, EXISTS (SELECT 1 FROM inbox "
+    "WHERE lane = l.key AND state = 'ready' AND seq <> ?2) FROM lane l "
+    "LEFT JOIN state_meta m ON m.key = 'goal:' || l.session WHERE l.key = ?1"
 )
 READY = (
     "SELECT seq, kind, prio, principal, not_before, more, steer, target, goal, generation "
@@ -56,18 +57,18 @@ def load_principal(text: str) -> Principal:
 
 def load_lane(conn: sqlite3.Connection, key: LaneKey, now: float, *, but: int = 0) -> Lane:
     """A lane as it stands, less the row `but`; a new one gets its first session."""
-    found = conn.execute(LANE, (key,)).fetchone()
+    found = conn.execute(LANE, (key, but)).fetchone()
     if found is None:
         session = new_session(conn, key, now)
         conn.execute("INSERT INTO lane (key, session) VALUES (?, ?)", (key, session))
         return Lane(key=key, session=session)
-    stop_seq, session, phase, turn, slot = found
+    stop_seq, session, phase, turn, slot, waits = found
     return Lane(
         key=key,
         session=SessionId(session),
         phase=_phase(conn, phase, turn),
         stop_seq=stop_seq,
-        waiting=tuple([_row(found) for found in conn.execute(READY, (key, but))]),
+        waiting=tuple([_row(row) for row in conn.execute(READY, (key, but))]) if waits else (),
         slot=codec.load(slot) if slot else Slot(),
     )
 
