@@ -10,8 +10,8 @@ from core.goals.contract import Budget
 from core.goals.events import Verdict
 from core.ports import Usage
 from core.sessions.lane import Outcome
-from core.sessions.ports import Begun, CapReached, Ending, Estimate, Reserved
-from tests.contracts.store_rig import MEMBER, NOT_DONE, OWNER, Rig, ref, reply
+from core.sessions.ports import Begun, CapReached, Ending, Estimate, Reserved, UsageOf
+from tests.contracts.store_rig import LANE, MEMBER, NOT_DONE, NOW, OWNER, Rig, ref, reply
 
 TEN = Estimate(tokens=10, cost=0.01)
 
@@ -195,3 +195,54 @@ async def test_only_owners_change_a_budget(rig: Rig) -> None:
     said = await rig.heard()
     assert said[0] == "Only owners may change a goal's budget."
     assert said[1].startswith("Budget: 98 turns")
+
+
+async def test_the_judges_call_is_reserved_and_settled_once(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "tokens=25"))
+    asked = await rig.asked()
+    booked, _ = await rig.store.reserve_verdict(LANE, asked, TEN, now=NOW)
+    assert isinstance(booked, Reserved)
+    await rig.tell("/goal")
+    assert "Used: 10 tokens" in (await rig.heard())[-1]
+    spent = UsageOf(
+        session=asked.session,
+        goal=asked.goal.id,
+        purpose="goal_judge",
+        model="judge",
+        usage=Usage(2, 0, 1, 0.001),
+        reservation=booked.id,
+    )
+    await rig.store.judged(LANE, asked, NOT_DONE, spent, now=NOW)
+    await rig.tell("/goal")
+    assert "Used: 3 tokens" in (await rig.heard())[-1]
+
+
+async def test_a_judges_call_beyond_a_cap_pauses_the_goal_in_words(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "tokens=5"))
+    asked = await rig.asked()
+    await rig.heard()
+    booked, signals = await rig.store.reserve_verdict(LANE, asked, TEN, now=NOW)
+    assert isinstance(booked, CapReached)
+    assert signals.deliver == {LANE}
+    (said,) = await rig.heard()
+    assert said.startswith("⏸ Goal paused: ")
+    assert "token" in said
+    assert await rig.store.open_judgement(LANE) is None
+
+
+async def test_a_judges_call_without_caps_reserves_nothing(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    booked, _ = await rig.store.reserve_verdict(LANE, await rig.asked(), TEN, now=NOW)
+    assert booked is None
+
+
+async def test_a_late_judges_call_pauses_no_newer_stretch_of_the_goal(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "tokens=5"))
+    asked = await rig.asked()
+    await rig.tell("/goal pause")
+    await rig.tell("/goal budget tokens=500")
+    await rig.tell("/goal resume")
+    await rig.heard()
+    await rig.store.reserve_verdict(LANE, asked, Estimate(10_000, 0.0), now=NOW)
+    assert await rig.heard() == []
+    assert isinstance(await rig.begin(), Begun)
