@@ -232,9 +232,10 @@ def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unr
     limits = _LIMITS[JudgeProfile.LOCAL]
     calls = "\n".join(map(_local_line, subject.receipts))
     evidence = f"{calls}\n{_files(subject.workspace or (), limits)}"
-    if local_judge.holds(word.reason, goal=subject.goal, evidence=evidence):
-        return word
-    return replace(word, done=False, reason=f"{local_judge.UNPROVEN} ({word.reason})")
+    against = local_judge.objection(word.reason, goal=subject.goal, evidence=evidence)
+    if not against and subject.receipts and not subject.receipts[-1].receipt.ok:
+        against = "The last call failed."
+    return replace(word, done=False, reason=against) if against else word
 
 
 def _object(text: str) -> dict[str, object]:
