@@ -82,6 +82,11 @@ def counting(words: str = "Step") -> Callable[[Request], Scripted]:
     return answer
 
 
+def nap() -> str:
+    """A command that outlasts every test and is told from all others on the machine."""
+    return f"sleep 1000.{secrets.randbelow(10**12)}"
+
+
 def processes(command: str) -> list[int]:
     """The live processes with this command line, in whatever sandbox."""
     wanted = command.replace(" ", "\0").encode() + b"\0"

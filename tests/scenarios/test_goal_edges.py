@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fakes.openai_replies import calls, text, verdict
 from tests.fakes.telegram_world import BOB
-from tests.scenarios.rig import counting, running_bot, settings_of
+from tests.scenarios.rig import counting, nap, running_bot, settings_of
 
 NOT_YET = verdict(reason="Not yet.", done=False)
 DONE = verdict(reason="All is there.", done=True)
@@ -15,7 +15,7 @@ DONE = verdict(reason="All is there.", done=True)
 
 async def test_a_judge_that_waits_for_a_background_process_parks_the_goal(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
-        build = ("run", {"command": "sleep 1000.5", "background": True})
+        build = ("run", {"command": nap(), "background": True})
         bot.models.script("main", calls(build), text("The build runs."), text("It is green."))
         wait = {"reason": "The build runs.", "done": False, "blocked": False, "wait_s": 1}
         bot.models.script("judge", text(json.dumps(wait)), DONE)

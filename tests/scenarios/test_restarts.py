@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.fakes.openai_replies import calls, text, verdict
 from tests.fakes.telegram_faults import Stall
-from tests.scenarios.rig import counting, eventually, processes, running_bot
+from tests.scenarios.rig import counting, eventually, nap, processes, running_bot
 
 NOT_YET = verdict(reason="Not yet.", done=False)
 DONE = verdict(reason="All is there.", done=True)
@@ -60,13 +60,14 @@ async def test_an_ordinary_turn_goes_on_without_a_word(tmp_path: Path) -> None:
 
 async def test_a_command_that_was_cut_is_not_run_twice_unnoticed(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
-        command = "echo once >> log.txt; sleep 1000.75"
+        sleep = nap()
+        command = f"echo once >> log.txt; {sleep}"
         bot.models.script("main", calls(("run", {"command": command})), text("I looked."))
         bot.say("run it")
-        await eventually(lambda: processes("sleep 1000.75"))
+        await eventually(lambda: processes(sleep))
         await bot.restart()
         await bot.heard("I looked.")
-        assert not processes("sleep 1000.75")
+        assert not processes(sleep)
         assert (bot.workspace() / "log.txt").read_text() == "once\n"
         told = bot.models.of("main")[1].said()
         assert "interrupted by a restart; the outcome is unknown, check before repeating" in told

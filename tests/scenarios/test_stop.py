@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes.openai_replies import calls, text, verdict
-from tests.scenarios.rig import eventually, processes, running_bot
+from tests.scenarios.rig import eventually, nap, processes, running_bot
 
 AT_ONCE_S = 5.0
 DONE = verdict(reason="All is there.", done=True)
@@ -49,13 +49,14 @@ async def test_stop_answers_while_the_judge_hangs_and_its_verdict_is_dropped(
 
 async def test_stop_kills_what_a_command_started(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
-        command = "(sleep 1000.25 & setsid sleep 1000.25 & sleep 1000.25); echo over"
+        sleep = nap()
+        command = f"({sleep} & setsid {sleep} & {sleep}); echo over"
         bot.models.script("main", calls(("run", {"command": command})), text("Next one."))
         bot.say("/goal sleep")
-        await eventually(lambda: len(processes("sleep 1000.25")) >= 3)
+        await eventually(lambda: len(processes(sleep)) >= 3)
         bot.say("/stop")
         await bot.heard("⏹ Stopped. Goal paused; 0 waiting messages dropped.", within_s=AT_ONCE_S)
-        await eventually(lambda: not processes("sleep 1000.25"), AT_ONCE_S)
+        await eventually(lambda: not processes(sleep), AT_ONCE_S)
         bot.say("and now?")
         await bot.heard("Next one.")
 

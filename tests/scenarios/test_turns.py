@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.openai_replies import Answer, calls, null_choices, overflow, text, verdict
 from tests.fakes.telegram_world import ANNA, BOB
-from tests.scenarios.rig import eventually, processes, running_bot
+from tests.scenarios.rig import eventually, nap, processes, running_bot
 
 LOOK = ("list_files", {"path": "."})
 DONE = verdict(reason="All is there.", done=True)
@@ -144,17 +144,18 @@ async def test_an_interrupted_commands_processes_are_gone_before_the_next_turn(
     tmp_path: Path,
 ) -> None:
     async with running_bot(tmp_path, lanes={"busy": "interrupt"}) as bot:
-        command = "trap '' TERM; (trap '' TERM; sleep 1000.125) & sleep 1000.125; sleep 1000.125"
+        sleep = nap()
+        command = f"trap '' TERM; (trap '' TERM; {sleep}) & {sleep}; {sleep}"
         bot.models.script("main", calls(("run", {"command": command})))
         alive: list[int] = []
 
         def count(_: object) -> Answer:
-            alive.extend(processes("sleep 1000.125"))
+            alive.extend(processes(sleep))
             return text("Interrupted.")
 
         bot.models.default("main", count)
         bot.say("sleep")
-        await eventually(lambda: len(processes("sleep 1000.125")) >= 2)
+        await eventually(lambda: len(processes(sleep)) >= 2)
         bot.say("no, wake up")
         await bot.heard("Interrupted.")
         assert not alive
