@@ -100,7 +100,7 @@ class UpdateQueue:
     async def _hold(self, seconds: float) -> None:
         mine = self._poll = asyncio.get_running_loop().create_future()
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(seconds, lambda: mine.done() or mine.set_result(None))
+        timer = loop.call_later(seconds, _end, mine)
         try:
             while not self._due() and not mine.done():
                 self._arrived.clear()
@@ -175,3 +175,8 @@ class UpdateQueue:
         else:
             self._world.updates.popleft()
         self._on_change()
+
+
+def _end(hold: asyncio.Future[None]) -> None:
+    if not hold.done():
+        hold.set_result(None)
