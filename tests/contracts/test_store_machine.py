@@ -53,11 +53,12 @@ from tests.contracts.store_rig import (
 T = TypeVar("T")
 
 SPLIT_WAIT_S = 1.0
-BUSY_ACTS = 25
+BUSY_ACTS = 30
+BUSY_MIX = {"people": 30, "worker": 40, "judge": 15, "crash": 8, "go on": 4}
 PERSONS = (OWNER, OWNER, SECOND_OWNER, MEMBER)
 PEOPLE = st.sampled_from(PERSONS)
 BUSY = (Busy.QUEUE, Busy.QUEUE, Busy.STEER, Busy.INTERRUPT)
-MORE = (False, False, False, True)
+MORE = (*[False] * 9, True)
 SAID = st.tuples(PEOPLE, st.sampled_from(BUSY), st.sampled_from(MORE))
 LINES = (
     "/goal Write four files",
@@ -97,9 +98,9 @@ WORDS: tuple[Word, ...] = (
     Unavailable("timed out"),
 )
 OUTCOMES = ("answered", "answered", "answered", "failed", "stopped")
-PEOPLES_ACTS = (*["say"] * 6, *["order"] * 9, "batch", "redeliver", "redeliver")
+PEOPLES_ACTS = (*["say"] * 8, *["order"] * 8, "batch", "redeliver")
 WORKERS_ACTS = ("step", "step", "steer", "end", "end", "late")
-JUDGES_ACTS = ("word", "word", "ask", "late", "late", "fire", "time")
+JUDGES_ACTS = ("word", "word", "ask", "late", "late", "fire", "time", "time")
 WAITS = (0.5, 2.0, 400.0)
 
 
@@ -214,23 +215,17 @@ class StoreMachine(RuleBasedStateMachine):
         if take_up:
             self.begin()
 
-    @rule(seed=st.integers(0, 2**32 - 1))
-    def a_busy_while(self, seed: int) -> None:
+    @rule(dice=st.randoms(use_true_random=True))
+    def a_busy_while(self, dice: random.Random) -> None:
         """Much at once, mixed by weights of our own: an example's rules alone are too few."""
-        dice = random.Random(seed)
-        who = [
-            "people",
-            "people",
-            "worker",
-            "worker",
-            "worker",
-            "judge",
-            "crash",
-            "go on",
-            "go on",
-        ]
-        for _ in range(BUSY_ACTS):
-            match dice.choice(who):
+        if self.model.here.status != "active" and dice.random() < 0.6:
+            self.go_on(2)
+            self.order("/goal Write four files", dice.choice(PERSONS))
+        for drawn in dice.choices(list(BUSY_MIX), list(BUSY_MIX.values()), k=BUSY_ACTS):
+            who = drawn
+            if self.model.idle and self.model.here.status != "active":
+                who = "people"  # a worker would find nothing
+            match who:
                 case "people":
                     said = (dice.choice(PERSONS), dice.choice(BUSY), dice.choice(MORE))
                     act, line = dice.choice(PEOPLES_ACTS), dice.choice(LINES)
@@ -575,7 +570,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 QUICK = settings(
-    max_examples=30,
+    max_examples=25,
     stateful_step_count=20,
     deadline=None,
     report_multiple_bugs=False,
