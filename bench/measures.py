@@ -28,11 +28,11 @@ QUIET_S = 1.0
 class Size:
     """How much is measured. `FULL` is the benchmark, `QUICK` shows that it runs through."""
 
-    starts: int = 5
-    blocks: int = 6
+    starts: int = 4
+    blocks: int = 5
     block_turns: int = 30
     gap_s: float = 0.03
-    rush_blocks: int = 4
+    rush_blocks: int = 3
     rush_turns: int = 400
     at_once: int = 64
     crowd: int = 1_000
@@ -108,7 +108,7 @@ def crowd(folder: Path, size: Size) -> list[Figure]:
         before = rss_mb(ours.pid)
         done = at.drive(Drive(size.crowd, size.crowd, size.crowd, first=FIRST_CHAT + 1))
         most = peak_mb(ours.pid)
-    waiting = f"{size.crowd:,} lanes on a {size.wait_s:g} s model"
+    waiting = f"{size.crowd:,} lanes, model of {size.wait_s:g} s"
     spread = f"slowest turn {max(done.took):.1f} s, median {middle(done.took):.1f} s"
     return [
         Figure(what=f"{waiting}: all answered", unit="s", ours=done.seconds, note=spread),
