@@ -136,9 +136,11 @@ def _ordered(
 
 
 def _resume(slot: Slot, goal: Goal, by: Principal, *, idle: bool) -> Change:
+    """Whoever resumes a goal answers for it from then on: who set it may have lost all rights."""
     goal = replace(
         goal,
         status=GoalStatus.ACTIVE,
+        setter=by,
         turns=0,
         floor=by.role,
         unreadable=0,

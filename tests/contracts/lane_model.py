@@ -133,7 +133,7 @@ class LaneModel:
             )
         elif text.startswith("▶ Goal resumed"):
             here.status, here.used, here.resting = "active", 0, False
-            here.floor = by.role if by else Role.OWNER
+            here.setter = here.floor = by.role if by else Role.OWNER
         elif text.startswith(("⏲ Goal waits", "↻")):
             here.pending.clear()
             here.resting = text.startswith("⏲")

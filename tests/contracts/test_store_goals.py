@@ -18,6 +18,7 @@ from tests.contracts.store_rig import (
     MEMBER,
     NOT_DONE,
     OWNER,
+    SECOND_OWNER,
     Rig,
     call,
     result,
@@ -429,6 +430,13 @@ async def test_a_member_heard_before_a_resume_but_read_after_it_counts(rig: Rig)
     await rig.answer(next_)
     await rig.judge(NOT_DONE)
     assert (await rig.turn()).turn.principal.role is Role.MEMBER
+
+
+async def test_a_goal_goes_on_as_the_turn_of_who_resumed_it(rig: Rig) -> None:
+    await rig.judged_goal(NOT_DONE)
+    await rig.fail(await rig.turn(), "the person who set it may no longer use this bot here")
+    await rig.tell("/goal resume", SECOND_OWNER)
+    assert (await rig.turn()).turn.principal == SECOND_OWNER
 
 
 async def test_a_members_criterion_lowers_the_goals_rights(rig: Rig) -> None:

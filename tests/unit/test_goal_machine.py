@@ -226,6 +226,12 @@ def test_resume_starts_the_turn_counter_and_the_guards_anew() -> None:
     assert said(effects) == ["▶ Goal resumed (20-turn budget): Write"]
 
 
+def test_a_goal_is_resumed_in_the_name_of_who_resumes_it() -> None:
+    bela = Principal("2", "Bela", Role.MEMBER)
+    slot, _ = after(was_set(), GoalPaused(""), GoalResumed(bela, idle=True))
+    assert (goal_of(slot).setter, goal_of(slot).floor) == (bela, Role.MEMBER)
+
+
 @pytest.mark.parametrize(
     ("earlier", "event"),
     [
