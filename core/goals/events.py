@@ -51,10 +51,10 @@ class BudgetChanged:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaChanged:
-    """The list of criteria is now this; `heard` is the role whose words are new in it."""
+    """The list of criteria is now this; `heard` is the role of who changed it."""
 
     criteria: tuple[str, ...]
-    heard: Role = Role.OWNER
+    heard: Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def _answer(lane: Lane, order: Order, facts: Facts, name: str) -> str:
 
 def _stop(lane: Lane, order: Order) -> Change:
     """Cancel the running turn and the rows before the command, and pause the goal."""
-    people = len(lane.people)
+    messages = lane.messages
     dropped = tuple(row.seq for row in lane.waiting if row.seq < order.seq)
     goal = lane.slot.active
     running = not isinstance(lane.phase, Idle)
@@ -90,7 +90,7 @@ def _stop(lane: Lane, order: Order) -> Change:
     if goal is not None:
         lane, paused = feel(lane, GoalPaused(""))
         effects.extend(paused)
-    effects.append(Post(texts.stopped(people, goal=goal is not None)))
+    effects.append(Post(texts.stopped(messages, goal=goal is not None)))
     return lane, tuple(effects)
 
 
@@ -139,7 +139,7 @@ def _sessions(lane: Lane, sessions: tuple[SessionFact, ...]) -> str:
 
 def _status(lane: Lane, order: Order, facts: Facts) -> str:
     what = "A turn is running" if not isinstance(lane.phase, Idle) else "No turn is running"
-    lines = [f"{what}; {len(lane.people)} messages wait."]
+    lines = [f"{what}; {lane.messages} messages wait."]
     goal = lane.slot.goal
     if goal is not None and goal.status is not GoalStatus.CLEARED:
         lines.append(status(lane, goal, facts.spent(goal.id), order.now))

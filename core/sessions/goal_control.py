@@ -158,7 +158,9 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
     if goal.status is GoalStatus.ACTIVE:
         if goal.wait_until is None:
             return _say(lane, "The goal is being worked on already.")
-        lane, _ = feel(lane, GoalPaused(""))  # ends the rest
+        lane, ended = feel(lane, GoalPaused(""))  # ends the rest
+        lane, effects = feel(lane, GoalResumed(order.by, idle=not lane.reports))
+        return lane, (*ended, *effects)
     return feel(lane, GoalResumed(order.by, idle=not lane.reports))
 
 
@@ -168,21 +170,21 @@ def _criteria(
     command: AddCriterion | ListCriteria | RemoveCriterion | ClearCriteria,
     by: Role,
 ) -> Change:
-    had, heard = goal.criteria, Role.OWNER
+    had = goal.criteria
     match command:
         case ListCriteria():
             return _say(lane, _listed(had))
         case AddCriterion() if len(had) >= MAX_CRITERIA:
             return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
         case AddCriterion(text):
-            criteria, heard = (*had, text), by
+            criteria = (*had, text)
         case RemoveCriterion(number) if 1 <= number <= len(had):
             criteria = had[: number - 1] + had[number:]
         case RemoveCriterion(number):
             return _say(lane, f"There is no criterion {number}. {_listed(had)}")
         case ClearCriteria():
             criteria = ()
-    lane, effects = feel(lane, CriteriaChanged(criteria, heard))
+    lane, effects = feel(lane, CriteriaChanged(criteria, by))
     return lane, (*effects, Post(_listed(criteria)))
 
 

@@ -40,7 +40,6 @@ class Prio(IntEnum):
     """The order in which waiting rows begin; within one priority they go by seq."""
 
     PERSON = 0
-    ANSWER = 5
     CONTINUATION = 10
 
 
@@ -136,6 +135,11 @@ class Lane:
     def people(self) -> tuple[Row, ...]:
         """The waiting rows that a person asked for."""
         return tuple(row for row in self.waiting if row.prio is Prio.PERSON)
+
+    @property
+    def messages(self) -> int:
+        """How many messages wait: of all rows, only these are what a person calls one."""
+        return sum(row.kind is RowKind.MESSAGE for row in self.waiting)
 
     @property
     def reports(self) -> bool:

@@ -279,7 +279,8 @@ class StoreMachine(RuleBasedStateMachine):
     def order(self, line: str, by: Principal) -> None:
         """A person gives a command."""
         model = self.model
-        idle, dropped = model.idle, len(model.queue)
+        idle = model.idle
+        dropped = sum(item.kind is RowKind.MESSAGE for item in model.queue)
         ack = self.give(self.rig.order(line, by))
         assert isinstance(ack, Handled)
         if line == "/stop":
@@ -320,7 +321,7 @@ class StoreMachine(RuleBasedStateMachine):
             model.queue.append(Item(RowKind.DRAFT, "a song", by))
         elif ack.text.startswith("Budget: "):
             model.here.budget = int(line[-1])
-        elif ack.text.startswith("Criteria that") and by.role is MEMBER.role:
+        elif ack.text.startswith(("Criteria that", "No criteria")) and by.role is MEMBER.role:
             model.here.floor = MEMBER.role
 
     def redeliver(self, which: int) -> None:

@@ -243,7 +243,7 @@ def test_a_goal_is_resumed_in_the_name_of_who_resumes_it() -> None:
         ([GoalSet(id=1, text="x", by=ANNA), GoalPaused("")], GoalPaused("")),
         ([GoalSet(id=1, text="x", by=ANNA), GoalPaused("")], WaitAsked(1.0)),
         ([GoalSet(id=1, text="x", by=ANNA), GoalCleared()], GoalCleared()),
-        ([GoalSet(id=1, text="x", by=ANNA), GoalCleared()], CriteriaChanged(())),
+        ([GoalSet(id=1, text="x", by=ANNA), GoalCleared()], CriteriaChanged((), Role.OWNER)),
         ([GoalSet(id=1, text="x", by=ANNA), GoalCleared()], WaitAsked(1.0)),
     ],
 )
@@ -501,7 +501,7 @@ def test_any_text_and_budget_survive_the_stored_form(
 ) -> None:
     by = Principal("1", text, Role.MEMBER)
     event = GoalSet(id=1, text=text, by=by, contract=contract, budget=budget)
-    slot, _ = after(Slot(), event, CriteriaChanged(criteria), finished(1))
+    slot, _ = after(Slot(), event, CriteriaChanged(criteria, Role.OWNER), finished(1))
     assert codec.load(codec.dump(slot)) == slot
 
 

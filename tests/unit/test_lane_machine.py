@@ -43,6 +43,7 @@ from core.sessions.lane import (
     Turn,
     TurnEnded,
     Wake,
+    WakeAt,
     WorkerReady,
 )
 from core.sessions.machine import EDGES, MAX_TRIES, QUEUE_FULL, advance
@@ -182,6 +183,40 @@ def test_a_member_may_not_change_a_budget() -> None:
     after, effects = order(lane, 2, "goal", "budget turns=99", CORA)
     assert after == lane
     assert effects == (Post("Only owners may change a goal's budget."),)
+
+
+@pytest.mark.parametrize("argument", ["no tabs", "remove 1", "clear"])
+def test_whoever_changes_the_criteria_lowers_the_goals_rights(argument: str) -> None:
+    lane, _ = order(EMPTY, 1, "goal", "Write")
+    lane, _ = order(lane, 2, "subgoal", "short lines")
+    assert lane.slot.goal is not None
+    assert lane.slot.goal.floor is Role.OWNER
+    lane, _ = order(lane, 3, "subgoal", argument, CORA)
+    assert lane.slot.goal is not None
+    assert lane.slot.goal.floor is Role.MEMBER
+
+
+def test_only_messages_are_counted_as_waiting_messages() -> None:
+    shell = Shell()
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("order", ANNA, ("new", ""), None))
+    shell.happen(("say", ANNA, Busy.QUEUE, False))
+    _, effects = order(shell.lane, 9, "status")
+    (told,) = effects
+    assert isinstance(told, Post)
+    assert told.text.startswith("No turn is running; 1 messages wait.")
+    _, effects = order(shell.lane, 10, "stop")
+    assert effects[-1] == Post("⏹ Stopped. Goal paused; 1 waiting messages dropped.")
+
+
+def test_resuming_in_a_rest_takes_its_timer_away() -> None:
+    shell = Shell()
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("ready", None, False, 0))
+    shell.happen(("end", None, Outcome.ANSWERED, 0))
+    shell.happen(("order", ANNA, ("goal", "wait 5m"), None))
+    _, effects = order(shell.lane, 9, "goal", "resume")
+    assert WakeAt(None) in effects
 
 
 PEOPLE = st.sampled_from([ANNA, BELA, CORA])
