@@ -70,6 +70,7 @@ class Lanes:
         self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
         self._cancelled: set[TurnId] = set()
         self._timers_changed = asyncio.Event()
+        self._started = asyncio.Event()
         self._closing = asyncio.Event()
         self._open: set[PlatformName] = set()
         self._early: set[LaneKey] = set()
@@ -117,6 +118,7 @@ class Lanes:
             for name, heard in backlogs.items():
                 goals = [lane for lane in found.goals if Address.of(lane).platform is name]
                 waits.create_task(self._open_platform(name, heard, goals), name=f"open {name}")
+        self._started.set()
 
     async def _open_platform(
         self, name: PlatformName, heard: asyncio.Event, goals: Collection[LaneKey]
@@ -128,12 +130,22 @@ class Lanes:
             log.warning("backlog_late", platform=name)
         self._open.add(name)
         for lane in goals:
-            self.follow(await self._store.enter_session(lane))
-            self._enlist(lane)
+            await self._enter(lane)
         early = {lane for lane in self._early if Address.of(lane).platform is name}
         self._early -= early
         for lane in early:
             self._dispatcher.enlist(lane)
+
+    async def _enter(self, lane: LaneKey) -> None:
+        while True:
+            try:
+                self.follow(await self._store.enter_session(lane))
+            except TransientError as error:
+                log.error("goal_not_taken_up", lane=lane, error=str(error))
+                await asyncio.sleep(RETRY_S)
+            else:
+                self._enlist(lane)
+                return
 
     def _enlist(self, lane: LaneKey) -> None:
         if Address.of(lane).platform in self._open:
@@ -152,6 +164,12 @@ class Lanes:
     def busy(self) -> Collection[LaneKey]:
         """The lanes that run a turn right now."""
         return self._running.keys()
+
+    def cut(self, lane: LaneKey) -> None:
+        """End the lane's running turn: its /stop could not be stored yet."""
+        running = self._running.get(lane)
+        if running is not None:
+            running[1].cancel()
 
     def _cancel(self, lane: LaneKey, turn: TurnId) -> None:
         running = self._running.get(lane)
@@ -217,13 +235,15 @@ class Lanes:
                 del self._running[ref.lane]
                 self._cancelled.discard(ref.turn)
         seconds = self._clock.monotonic() - started
-        if task.cancelled():
+        stopped = Ending(outcome=Outcome.STOPPED, seconds=seconds)
+        ending = stopped if task.cancelled() else task.result()
+        if ending.outcome is not Outcome.ANSWERED:
             await worker.clean_up(ref)
-            return Ending(outcome=Outcome.STOPPED, seconds=seconds)
-        return task.result()
+        return ending
 
     async def _keep_timers(self) -> None:
         await self._dispatcher.lead()
+        await self._started.wait()  # what was sent while we were down comes first
         while True:
             self._timers_changed.clear()
             timer = await self._store.next_timer()

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -146,23 +146,35 @@ class Narrator:
         if not narration.shown_any:
             teller.cancel()
             return
-        shown = narration.shown
         if narration.answered:
-            self._left[narration.turn] = (narration.address.key, shown)
-        elif shown.remote is not None:
+            self._left[narration.turn] = (narration.address.key, narration.shown)
+        self._later(self._epilogue(platform, narration, teller))
+
+    async def _epilogue(
+        self, platform: Platform, narration: Narration, teller: asyncio.Task[None]
+    ) -> None:
+        """What is left to say once the last progress call has come back: one call in flight per
+        message."""
+        shown = narration.shown
+        late = shown.remote is None
+        await asyncio.wait({teller})
+        if shown.remote is not None and not narration.answered:
             text = "\n".join([*narration.lines, ENDED])
-            self._later(platform.edit(narration.address, shown.remote, Say(text)))
-        mark = Mark.DONE if narration.answered else Mark.FAILED
-        self._later(self._mark(platform, narration, mark))
+            await _quietly(platform.edit(narration.address, shown.remote, Say(text)))
+        elif shown.remote is not None and late and narration.turn not in self._left:
+            await _quietly(platform.edit(narration.address, shown.remote, Say(BELOW)))
+        await self._mark(platform, narration, Mark.DONE if narration.answered else Mark.FAILED)
 
     def moved_on(self, lane: LaneKey) -> None:
         """Something was posted in the chat: a progress message there is no longer the last. One
         that is yet to be posted will be."""
-        narration = self._telling.get(lane)
-        if narration is not None and (narration.shown.remote or narration.shown.doubtful):
-            narration.shown.moved_on = True
+        address = Address.of(lane)
+        here = [lane] if not address.user else [k for k in self._telling if _beside(k, address)]
+        for narration in filter(None, map(self._telling.get, here)):
+            if narration.shown.remote or narration.shown.doubtful:
+                narration.shown.moved_on = True
         for left_in, shown in self._left.values():
-            if left_in == lane:
+            if left_in == lane or _beside(left_in, address):
                 shown.moved_on = True
 
     def take(self, turn: TurnId) -> Shown | None:
@@ -220,15 +232,19 @@ class Narrator:
             shown.remote = await platform.show_progress(
                 narration.address, narration.turn, shown.remote, text
             )
-            shown.doubtful = False
-            if narration.over.is_set() and shown.remote is not None:
-                await platform.edit(narration.address, shown.remote, Say(BELOW))
+            # Confirmed after the turn's end, it is too late for the answer to take its place.
+            shown.doubtful = narration.over.is_set()
         except TransientError as error:
             shown.doubtful = before or error.doubtful
             return error.doubtful  # an orphan may stand there already: make no second one
         except PursuitError as error:
             log.debug("progress_failed", error=str(error))
         return True
+
+
+def _beside(lane: LaneKey, address: Address) -> bool:
+    """Whether a lane is in the same chat: where people have lanes of their own, several are."""
+    return replace(Address.of(lane), user="") == replace(address, user="")
 
 
 async def _quietly(call: Coroutine[object, object, object]) -> None:

@@ -7,7 +7,7 @@ store when `accept` returns.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
@@ -32,7 +32,7 @@ from core.messages import (
 from core.ports import Clock
 from core.sessions.inputs import payload_of
 from core.sessions.lane import Busy
-from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals, Store
+from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
 from gateway.access import Access
 
 log = structlog.get_logger(__name__)
@@ -56,6 +56,29 @@ class Followed(Protocol):
 
     def follow(self, signals: Signals) -> None:
         """Wake, cancel, judge and deliver as the signals say."""
+        ...
+
+    def cut(self, lane: LaneKey) -> None:
+        """End whatever turn runs in the lane."""
+        ...
+
+
+class Inbox(Protocol):
+    """The part of the store that takes what comes in."""
+
+    async def accept(
+        self,
+        arrivals: Sequence[Arrival | Relocation],
+        *,
+        cursor: tuple[str, str] | None,
+        now: float,
+        early: Callable[[Signals], None] | None = None,
+    ) -> tuple[tuple[Ack, ...], Signals]:
+        """See `Store.accept`."""
+        ...
+
+    async def cursor(self, source: str) -> str | None:
+        """See `Store.cursor`."""
         ...
 
 
@@ -116,7 +139,7 @@ class Router:
 
     def __init__(
         self,
-        store: Store,
+        store: Inbox,
         access: Access,
         lanes: Followed,
         clock: Clock,
@@ -158,10 +181,7 @@ class Router:
                 arrivals, cursor=cursor, now=self._clock.now(), early=self._lanes.follow
             )
         except TransientError as error:
-            self._impatient.remember(arrivals)
-            for arrival in arrivals:
-                if isinstance(arrival, Arrival) and self._bystander is not None:
-                    self._bystander.unsaved(arrival.lane, str(error))
+            self._unsaved(arrivals, str(error))
             raise
         except Exception:  # the border of a receive loop: one arrival must not hold up the rest
             log.exception("batch_not_taken", arrivals=len(arrivals))
@@ -169,6 +189,17 @@ class Router:
         if self._clock.monotonic() - started > CONFIRMED_S:
             self._impatient.remember(arrivals)
         return acks
+
+    def _unsaved(self, arrivals: Sequence[Arrival | Relocation], reason: str) -> None:
+        """What was not stored comes again; a /stop is not made to wait for that."""
+        self._impatient.remember(arrivals)
+        for arrival in arrivals:
+            if not isinstance(arrival, Arrival):
+                continue
+            if isinstance(arrival.what, Commanded) and arrival.what.line.name == "stop":
+                self._lanes.cut(arrival.lane)
+            if self._bystander is not None:
+                self._bystander.unsaved(arrival.lane, reason)
 
     async def _one_by_one(
         self, arrivals: Sequence[Arrival | Relocation], cursor: tuple[str, str] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -62,7 +62,7 @@ class RecordingStore:
         *,
         cursor: tuple[str, str] | None,
         now: float,
-        early: object = None,
+        early: Callable[[Signals], None] | None = None,
     ) -> tuple[tuple[Ack, ...], Signals]:
         self.clock.at += self.takes_s
         if self.full:
@@ -83,15 +83,24 @@ class RecordingStore:
         return None
 
 
+@dataclass(slots=True)
 class Deaf:
+    """Acts on nothing, and keeps what was to be cut."""
+
+    cuts: list[LaneKey] = field(default_factory=list)
+
     def follow(self, signals: Signals) -> None:
         """Nobody acts."""
+
+    def cut(self, lane: LaneKey) -> None:
+        self.cuts.append(lane)
 
 
 @dataclass(slots=True)
 class Rig:
     clock: HeldClock
     store: RecordingStore
+    lanes: Deaf
     router: Router
 
     async def send(self, *batch: Inbound) -> tuple[Ack, ...]:
@@ -104,8 +113,8 @@ def rig(rules: LaneRules | None = None) -> Rig:
     access = Access(
         {PlatformName.TELEGRAM: Allowlist(owners=frozenset({"1"}), members=frozenset({"2"}))}
     )
-    router = Router(store, access, Deaf(), clock, rules or LaneRules())  # type: ignore[arg-type]
-    return Rig(clock, store, router)
+    lanes = Deaf()
+    return Rig(clock, store, lanes, Router(store, access, lanes, clock, rules or LaneRules()))
 
 
 def said(text: str, *, by: Sender = ANNA, key: str = "k1", private: bool = False) -> Message:
@@ -225,3 +234,11 @@ async def test_one_message_that_nobody_can_take_does_not_hold_up_the_rest() -> N
     assert acks == (Queued(0), Refused(refusal), Queued(0))
     assert [arrival.dedupe for arrival in bench.store.arrivals] == ["k1", "k3"]
     assert bench.store.cursors == [("telegram:42", "7")]
+
+
+async def test_a_stop_that_cannot_be_stored_ends_the_turn_all_the_same() -> None:
+    at = rig()
+    at.store.full = True
+    with pytest.raises(TransientError):
+        await at.send(said("hi", key="1"), said("/stop", key="2"))
+    assert at.lanes.cuts == [GROUP.key]

@@ -1,0 +1,134 @@
+"""What becomes of a turn's progress message when the turn ends while it is being shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.agent.events import ToolStarted
+from core.agent.transcript import ToolCall
+from core.messages import (
+    Address,
+    Attachment,
+    Outbound,
+    PlatformName,
+    RemoteId,
+    Say,
+    TurnId,
+)
+from core.ports import Health, Intake, Mark
+from gateway.narrator import BELOW, ENDED, Narrator
+from gateway.platforms import Platforms
+
+CHAT = Address(PlatformName.TELEGRAM, "42", "7")
+TURN = TurnId(1)
+
+
+@dataclass(slots=True)
+class SlowPlatform:
+    """Holds each progress call until it is let go, and keeps what the chat shows."""
+
+    name: PlatformName = PlatformName.TELEGRAM
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    marked: asyncio.Event = field(default_factory=asyncio.Event)
+    texts: dict[RemoteId, str] = field(default_factory=dict)
+
+    async def show_progress(
+        self, address: Address, turn: int, remote: RemoteId | None, text: str
+    ) -> RemoteId | None:
+        self.called.set()
+        await self.go.wait()
+        remote = remote or RemoteId("9")
+        self.texts[remote] = text
+        return remote
+
+    async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
+        self.texts[remote] = what.text
+
+    async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:
+        if state is not Mark.WORKING:
+            self.marked.set()
+
+    async def run(self, intake: Intake) -> None:
+        await asyncio.Event().wait()
+
+    def health(self) -> Health:
+        return Health(ok=True, silent_s=0.0, detail="")
+
+    def parts(self, text: str) -> tuple[Outbound, ...]:
+        return (Say(text),)
+
+    async def send(self, address: Address, what: Outbound) -> RemoteId:
+        return RemoteId("10")
+
+    async def download(self, attachment: Attachment, to: Path) -> None:
+        raise AssertionError(attachment)
+
+
+@asynccontextmanager
+async def narrating(platform: SlowPlatform) -> AsyncIterator[Narrator]:
+    platforms = Platforms()
+    platforms.add(platform)
+    narrator = Narrator(platforms)
+    async with asyncio.TaskGroup() as group:
+        life = group.create_task(narrator.run(), name="narrator")
+        await asyncio.sleep(0)  # its first step
+        yield narrator
+        life.cancel()
+
+
+async def tell_a_turn(narrator: Narrator, platform: SlowPlatform, *, answered: bool) -> None:
+    """A turn that ends while its first progress message is on its way."""
+    async with narrator.telling(CHAT.key, TURN, ()) as narration:
+        narration.emit(ToolStarted(ToolCall("c", "run", "{}"), "pytest -q"))
+        await platform.called.wait()
+        narration.answered = answered
+
+
+async def test_a_progress_message_that_comes_late_is_not_replaced_by_the_answer() -> None:
+    platform = SlowPlatform()
+    async with narrating(platform) as narrator:
+        await tell_a_turn(narrator, platform, answered=True)
+        platform.go.set()
+        await platform.marked.wait()
+        shown = narrator.take(TURN)
+        assert shown is not None
+        assert shown.doubtful  # so that the answer is posted anew, and this one points to it
+        assert platform.texts == {RemoteId("9"): "💻 pytest -q …"}
+
+
+async def test_one_that_comes_after_the_answer_points_to_it() -> None:
+    platform = SlowPlatform()
+    async with narrating(platform) as narrator:
+        await tell_a_turn(narrator, platform, answered=True)
+        assert narrator.take(TURN) is not None  # the answer goes out while the post still hangs
+        platform.go.set()
+        await platform.marked.wait()
+        assert platform.texts == {RemoteId("9"): BELOW}
+
+
+async def test_a_turn_without_an_answer_says_so_last_on_its_progress() -> None:
+    platform = SlowPlatform()
+    async with narrating(platform) as narrator:
+        await tell_a_turn(narrator, platform, answered=False)
+        platform.go.set()
+        await platform.marked.wait()
+        assert platform.texts == {RemoteId("9"): ENDED}
+
+
+async def test_another_persons_message_in_the_same_group_counts_as_moving_on() -> None:
+    platform = SlowPlatform()
+    anna = Address(PlatformName.TELEGRAM, "42", "-7", user="1")
+    ben = Address(PlatformName.TELEGRAM, "42", "-7", user="2")
+    async with narrating(platform) as narrator:
+        platform.go.set()
+        async with narrator.telling(anna.key, TURN, ()) as narration:
+            narration.emit(ToolStarted(ToolCall("c", "run", "{}"), "ls"))
+            await platform.called.wait()
+            narrator.moved_on(ben.key)
+            assert narration.shown.moved_on
+            narration.answered = True
