@@ -129,7 +129,7 @@ def _ordered(
         ):
             return _leave(slot, goal, GoalStatus.CLEARED, texts.CLEARED)
         case GoalStatus.ACTIVE, WaitAsked(until):
-            resting = replace(goal, wait_until=until, judgement=None)
+            resting = replace(goal, wait_until=until)  # an open question stays open meanwhile
             return replace(slot, goal=resting), (CancelContinuation(), SetTimer(until))
         case _:
             raise IllegalTransition(slot, event)
@@ -165,22 +165,27 @@ def _stirred(slot: Slot, goal: Goal, event: TimerFired | GoalWoken | PersonSpoke
             current = (goal.id, slot.generation) == (which, generation)
             if not current or goal.wait_until is None or goal.status is not GoalStatus.ACTIVE:
                 return slot, ()  # of an older rest, or a person's turn has ended it since
+            if goal.judgement is not None:
+                return replace(slot, goal=replace(goal, wait_until=None)), (AskJudge(),)
             goal, order = _next(goal, "the wait is over")
             return replace(slot, goal=goal), (order,)
         case GoalWoken(idle):
-            if goal.status is not GoalStatus.ACTIVE:
-                return slot, ()
-            line = Announce(texts.going_on(goal.text, goal.turns, goal.budget.turns), card=True)
-            if goal.judgement is not None:
-                return slot, (line, AskJudge())
-            if goal.wait_until is not None:
-                return slot, (line, SetTimer(goal.wait_until))  # a visit elsewhere took it away
-            if not idle:
-                return slot, (line,)
-            goal, order = _next(goal, goal.reason or "the work goes on")
-            return replace(slot, goal=goal), (line, order)
+            return _woken(slot, goal, idle=idle)
         case _:
             assert_never(event)
+
+
+def _woken(slot: Slot, goal: Goal, *, idle: bool) -> Change:
+    if goal.status is not GoalStatus.ACTIVE:
+        return slot, ()
+    line = Announce(texts.going_on(goal.text, goal.turns, goal.budget.turns), card=True)
+    open_: tuple[GoalEffect, ...] = (AskJudge(),) if goal.judgement is not None else ()
+    if goal.wait_until is not None:  # a visit elsewhere took its timer away
+        open_ = (*open_, SetTimer(goal.wait_until))
+    if open_ or not idle:
+        return slot, (line, *open_)
+    goal, order = _next(goal, goal.reason or "the work goes on")
+    return replace(slot, goal=goal), (line, order)
 
 
 def _spend(goal: Goal, of_goal: int | None, seconds: float) -> Goal:
@@ -252,6 +257,9 @@ def _not_done(slot: Slot, goal: Goal, reason: str, now: float, wait_s: float) ->
         return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(line))
     if used >= limit:
         return _leave(slot, goal, GoalStatus.PAUSED, texts.out_of_turns(used, limit))
+    if goal.wait_until is not None:  # a person's rest goes before the judge's
+        left = max(0.0, goal.wait_until - now)
+        return replace(slot, goal=goal), (Announce(texts.waiting(left, reason)),)
     if wait_s > 0:
         rest = min(wait_s, MAX_WAIT_S)
         goal = replace(goal, wait_until=now + rest)

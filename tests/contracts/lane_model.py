@@ -133,9 +133,11 @@ class LaneModel:
             )
         elif text.startswith("▶ Goal resumed"):
             here.status, here.used, here.resting = "active", 0, False
+            here.pending.clear()
             here.setter = here.floor = by.role if by else Role.OWNER
         elif text.startswith(("⏲ Goal waits", "↻")):
-            here.pending.clear()
+            if not text.endswith(": as you asked"):
+                here.pending.clear()  # it was the judge who spoke
             here.resting = text.startswith("⏲")
             self._forget_kickoff()
         else:

@@ -201,7 +201,42 @@ def test_a_rest_is_taken_up_again_after_a_restart() -> None:
     again, effects = advance(slot, GoalWoken(idle=True))
     assert again == slot
     assert SetTimer(500.0) in effects
+    assert AskJudge() in effects
     assert not any(isinstance(effect, Continue) for effect in effects)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        (Verdict(done=True, reason="r"), GoalStatus.DONE),
+        (Verdict(done=False, blocked=True, reason="r"), GoalStatus.BLOCKED),
+    ],
+)
+def test_a_rest_does_not_keep_an_open_verdict_from_ending_the_goal(
+    word: Word, status: GoalStatus
+) -> None:
+    slot, _ = after(was_set(), finished(1), WaitAsked(500.0))
+    slot, effects = advance(slot, judged(slot, word))
+    assert goal_of(slot).status is status
+    assert SetTimer(None) in effects
+
+
+def test_a_verdict_to_continue_leaves_a_rest_as_it_is() -> None:
+    slot, _ = after(was_set(), finished(1), WaitAsked(500.0))
+    word = replace(NOT_DONE, wait_s=60.0)
+    slot, effects = advance(slot, judged(slot, word, now=440.0))
+    assert effects == (Announce("⏲ Goal waits 1m: two are missing"),)
+    assert (goal_of(slot).wait_until, goal_of(slot).judgement) == (500.0, None)
+    slot, effects = advance(slot, TimerFired(1, slot.generation))
+    assert effects == (Continue(1, "the wait is over"),)
+
+
+def test_a_rest_that_ends_before_the_verdict_leaves_the_question_open() -> None:
+    slot, _ = after(was_set(), finished(1), WaitAsked(500.0))
+    slot, effects = advance(slot, TimerFired(1, slot.generation))
+    assert effects == (AskJudge(),)
+    slot, effects = advance(slot, judged(slot, NOT_DONE))
+    assert Continue(1, "two are missing") in effects
 
 
 def test_an_open_question_gathers_the_turns_since_the_last_verdict() -> None:
