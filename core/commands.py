@@ -6,6 +6,7 @@ Every native menu, `/help`, the README table and completion are projections of `
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -74,6 +75,8 @@ COMMANDS: tuple[CommandSpec, ...] = (
     CommandSpec("help", "The commands that you may use", ("/help",)),
 )
 
+_LINE = re.compile(r"/([A-Za-z0-9_]{1,64})(?:\s+|\Z)(.*)\Z", re.DOTALL)
+
 BY_NAME = {spec.name: spec for spec in COMMANDS}
 
 
@@ -91,13 +94,8 @@ def read(text: str) -> Invocation | None:
     A path (`/etc/hosts is broken`) is text: a command's name is letters, digits and `_`, right
     behind the slash and followed by white space or the end.
     """
-    if not text.startswith("/"):
-        return None
-    head, _, rest = text[1:].replace("\n", " \n", 1).partition(" ")
-    name = head.lower()
-    if not name or not name.replace("_", "").isalnum() or not name.isascii():
-        return None
-    return Invocation(name, rest.strip())
+    found = _LINE.match(text)
+    return None if found is None else Invocation(found[1].lower(), found[2].strip())
 
 
 def unknown(name: str) -> str:

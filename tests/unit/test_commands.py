@@ -109,3 +109,9 @@ def test_every_word_of_goal_is_a_subcommand_of_its_grammar() -> None:
     spec = commands.BY_NAME["goal"]
     usage = " ".join(spec.usage)
     assert all(word in usage or word in {"status", "accept"} for word in spec.words)
+
+
+@pytest.mark.parametrize("gap", [" ", "\t", "\n", "\r\n", "\u00a0", " \n "])
+def test_any_white_space_ends_a_commands_name(gap: str) -> None:
+    assert read(f"/goal{gap}clear") == Invocation("goal", "clear")
+    assert read(f"/stop{gap}") == Invocation("stop", "")
