@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.sqlite.lane_rows import insert_row, load_slot
+from adapters.sqlite.lane_rows import insert_row, load_slot, put_meta
 from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
 from core.goals.contract import Budget, SetGoal
@@ -63,7 +63,7 @@ def _said(tx: Transaction, arrival: Arrival, said: Said) -> Ack:
     if seq is None:
         return Duplicate()
     row = replace(row, seq=seq)
-    before = tx.lane(arrival.lane, but=seq)
+    before = tx.open_lane(arrival.lane, but=seq)
     tx.key = f"in:{seq}"
     tx.posts = 0
     behind = len(before.people) + (0 if isinstance(before.phase, Idle) else 1)
@@ -81,7 +81,7 @@ def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, defaults
     if seq is None:
         return Duplicate()
     tx.key, tx.posts, tx.said = f"in:{seq}", 0, []
-    lane = tx.lane(arrival.lane)
+    lane = tx.open_lane(arrival.lane)
     order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=defaults)
     after, effects = obey(lane, order, SqlFacts(tx.conn, lane))
     tx.apply(lane, after, effects)
@@ -128,15 +128,6 @@ def goal_spent(conn: sqlite3.Connection, goal: int) -> Spent:
         (goal,),
     ).fetchone()
     return Spent(tokens, cost)
-
-
-def put_meta(conn: sqlite3.Connection, key: str, value: str) -> None:
-    """Set a small value."""
-    conn.execute(
-        "INSERT INTO state_meta (key, value) VALUES (?, ?) ON CONFLICT (key) "
-        "DO UPDATE SET value = excluded.value, version = version + 1",
-        (key, value),
-    )
 
 
 def save_draft(conn: sqlite3.Connection, session: SessionId, draft: SetGoal) -> None:

@@ -60,8 +60,10 @@ def reserve(
     """Book the judge's call; a cap that does not cover it pauses the goal."""
     tx = Transaction(conn, now, f"cap:{asked.goal.id}:{asked.generation}:{asked.id}")
     lane = tx.lane(key)
-    goal, current = lane.slot.active, (lane.session, lane.slot.generation)
-    if goal is None or current != (asked.session, asked.generation):
+    goal = lane.slot.active if lane else None
+    if lane is None or goal is None:
+        return None, tx.signals()
+    if (lane.session, lane.slot.generation) != (asked.session, asked.generation):
         return None, tx.signals()  # paused or replaced meanwhile: the verdict will be dropped
     whose = (asked.session, None, PURPOSE, "")
     booked = book(conn, goal, estimate, seconds=0.0, whose=whose)
@@ -83,7 +85,7 @@ def judged(
     if spent is not None:
         spend_on(conn, spent)
     lane = tx.lane(key)
-    if lane.session == asked.session:
+    if lane is not None and lane.session == asked.session:
         event = Judged(asked.goal.id, asked.generation, asked.id, word, now)
         tx.advance(lane, event)
     return tx.signals()
@@ -113,7 +115,9 @@ def spend_on(conn: sqlite3.Connection, spent: UsageOf) -> None:
 def enter_session(conn: sqlite3.Connection, key: LaneKey, now: float, run: str) -> Signals:
     """Wake a lane's session after a restart; `run` names this start."""
     tx = Transaction(conn, now, f"start:{run}:{key}")
-    tx.advance(tx.lane(key), SessionEntered())
+    lane = tx.lane(key)
+    if lane is not None:
+        tx.advance(lane, SessionEntered())
     return tx.signals()
 
 
@@ -132,6 +136,7 @@ def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals:
         "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ? AND due = ?",
         (timer.lane, timer.goal, timer.generation, timer.due),
     )
-    if gone.rowcount:
-        tx.advance(tx.lane(timer.lane), TimerFired(timer.goal, timer.generation))
+    lane = tx.lane(timer.lane) if gone.rowcount else None
+    if lane is not None:
+        tx.advance(lane, TimerFired(timer.goal, timer.generation))
     return tx.signals()

@@ -55,13 +55,22 @@ def load_principal(text: str) -> Principal:
     return Principal(id_, name, Role(role))
 
 
-def load_lane(conn: sqlite3.Connection, key: LaneKey, now: float, *, but: int = 0) -> Lane:
-    """A lane as it stands, less the row `but`; a new one gets its first session."""
-    found = conn.execute(LANE, (key, but)).fetchone()
-    if found is None:
+def open_lane(conn: sqlite3.Connection, key: LaneKey, now: float, *, but: int = 0) -> Lane:
+    """`load_lane` for what arrives in a chat: a new lane gets its first session."""
+    lane = load_lane(conn, key, but=but)
+    if lane is None:
         session = new_session(conn, key, now)
         conn.execute("INSERT INTO lane (key, session) VALUES (?, ?)", (key, session))
-        return Lane(key=key, session=session)
+        lane = Lane(key=key, session=session)
+    return lane
+
+
+def load_lane(conn: sqlite3.Connection, key: LaneKey, *, but: int = 0) -> Lane | None:
+    """A lane as it stands, less the row `but`; None where there is none, or none any more: a
+    chat's move gives all that was kept under one key to another."""
+    found = conn.execute(LANE, (key, but)).fetchone()
+    if found is None:
+        return None
     stop_seq, session, phase, turn, slot, waits = found
     return Lane(
         key=key,
@@ -142,15 +151,20 @@ def save_lane(conn: sqlite3.Connection, before: Lane, after: Lane) -> None:
             case Idle():
                 pass
         conn.execute(
-            "UPDATE lane SET phase = ?, turn = ?, stop_seq = ?, epoch = epoch + 1 WHERE key = ?",
+            "UPDATE lane SET phase = ?, turn = ?, stop_seq = ? WHERE key = ?",
             (phase, turn, after.stop_seq, after.key),
         )
     if before.slot != after.slot:
-        conn.execute(
-            "INSERT INTO state_meta (key, value) VALUES (?, ?) ON CONFLICT (key) "
-            "DO UPDATE SET value = excluded.value, version = version + 1",
-            (f"goal:{after.session}", codec.dump(after.slot)),
-        )
+        put_meta(conn, f"goal:{after.session}", codec.dump(after.slot))
+
+
+def put_meta(conn: sqlite3.Connection, key: str, value: str) -> None:
+    """Set a small value."""
+    conn.execute(
+        "INSERT INTO state_meta (key, value) VALUES (?, ?) ON CONFLICT (key) "
+        "DO UPDATE SET value = excluded.value, version = version + 1",
+        (key, value),
+    )
 
 
 def insert_row(  # noqa: PLR0913 - one column each

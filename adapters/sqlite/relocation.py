@@ -27,8 +27,8 @@ def relocate(tx: Transaction, move: Relocation) -> Ack:
     if seq is None:
         return Duplicate()
     tx.key, tx.posts = f"in:{seq}", 0
-    if tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.old,)).fetchone():
-        old = load_lane(tx.conn, move.old, tx.now)
+    old = load_lane(tx.conn, move.old)
+    if old is not None:
         if tx.conn.execute("SELECT 1 FROM lane WHERE key = ?", (move.new,)).fetchone():
             _join(tx, move, old)
         else:

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from adapters.sqlite import intake, judging, outbox, turns, upkeep
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
+from adapters.sqlite.lane_rows import put_meta
 from adapters.sqlite.syncer import Syncer
 from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
@@ -288,7 +289,7 @@ class SqliteStore:
 
     async def put_meta(self, key: str, value: str) -> None:
         """See `Store.put_meta`."""
-        await self._writer.submit(lambda conn: intake.put_meta(conn, key, value))
+        await self._writer.submit(lambda conn: put_meta(conn, key, value))
 
 
 def _one(conn: sqlite3.Connection, sql: str, key: object) -> str | None:

@@ -17,6 +17,7 @@ from adapters.sqlite.lane_rows import (
     insert_row,
     load_lane,
     new_session,
+    open_lane,
     save_lane,
 )
 from core.agent.transcript import User
@@ -68,9 +69,13 @@ class Transaction:
     posts: int = 0
     said: list[str] = field(default_factory=list)
 
-    def lane(self, key: LaneKey, *, but: int = 0) -> Lane:
-        """The lane as it stands, less the row `but`."""
-        return load_lane(self.conn, key, self.now, but=but)
+    def lane(self, key: LaneKey) -> Lane | None:
+        """The lane as it stands; None where there is none, or where its chat has moved away."""
+        return load_lane(self.conn, key)
+
+    def open_lane(self, key: LaneKey, *, but: int = 0) -> Lane:
+        """The lane as it stands, less the row `but`; made where there is none."""
+        return open_lane(self.conn, key, self.now, but=but)
 
     def advance(self, lane: Lane, event: LaneEvent) -> Lane:
         """Let an event happen to a lane and store all that follows."""
@@ -223,7 +228,7 @@ class Transaction:
             "SELECT title, turns FROM session WHERE id = ?", (target,)
         ).fetchone()
         self.post(lane.key, Say(f"✦ Back in session “{title or '(empty)'}” ({turns} turns)."))
-        self.advance(self.lane(lane.key), SessionEntered())
+        self.advance(self.open_lane(lane.key), SessionEntered())
 
     def _wake_at(self, lane: Lane, due: float | None) -> None:
         self.timers = True

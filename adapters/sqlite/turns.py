@@ -44,7 +44,10 @@ def _next(tx: Transaction, key: LaneKey, *, collect: bool) -> Begun | Rest:
     while tx.begun is None and tx.rest is None:
         (last,) = tx.conn.execute("SELECT coalesce(max(id), 0) FROM turn").fetchone()
         tx.key, tx.posts = f"begin:{last}:{_next_seq(tx.conn)}", 0
-        tx.advance(tx.lane(key), WorkerReady(TurnId(last + 1), tx.now, collect))
+        lane = tx.lane(key)
+        if lane is None:
+            return Rest(None)
+        tx.advance(lane, WorkerReady(TurnId(last + 1), tx.now, collect))
     if tx.begun is None:
         return tx.rest or Rest(None)
     return _load_begun(tx.conn, tx.begun)
@@ -220,7 +223,7 @@ def end_turn(
     if found is None or (found[2], found[3]) != (ref.attempt, "begun"):
         raise Fenced(f"turn {ref.turn} has ended or was taken over")
     lane_key = LaneKey(found[0])  # a relocation may have changed it since the turn began
-    lane = tx.lane(lane_key)
+    lane = tx.open_lane(lane_key)
     conn.execute(
         "UPDATE turn SET answer = ?, receipts = ?, seconds = ? WHERE id = ?",
         (ending.answer, codec.dump_receipts(ending.receipts), ending.seconds, ref.turn),

@@ -208,7 +208,7 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
     goal = lane.slot.active
     if not lane.waiting or goal is None or goal.judgement is not None:
         return lane, (*dropped, Rest(None), *_judge(lane))
-    if goal.turns >= goal.budget.turns:  # the budget was lowered, or a rest stood for a verdict
+    if goal.turns >= goal.budget.turns:  # the budget was lowered meanwhile
         line = texts.out_of_turns(goal.turns, goal.budget.turns)
         lane, effects = feel(lane, GoalPaused(line))
         return lane, (*dropped, *effects, Rest(None))

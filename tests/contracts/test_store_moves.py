@@ -7,8 +7,9 @@ import pytest
 from core.errors import Fenced
 from core.messages import Address, Duplicate, Handled, PlatformName
 from core.sessions.lane import Rest
-from core.sessions.ports import Relocation
+from core.sessions.ports import Estimate, Relocation, Signals
 from tests.contracts.store_rig import (
+    DONE,
     LANE,
     OTHER_LANE,
     Rig,
@@ -96,4 +97,23 @@ async def test_a_resting_goal_keeps_its_timer_when_another_lane_joins_its_own(ri
     assert timer is not None
     assert timer.due == rig.clock.wall + 600
     await rig.store.fire(timer)
-    assert (await rig.turn(OTHER_LANE)).goal is not None
+    assert (await rig.asked(OTHER_LANE)).goal.wait_until is None
+
+
+async def test_what_comes_late_for_a_lane_that_moved_makes_no_new_one(rig: Rig) -> None:
+    await rig.answer(await rig.goal())
+    asked = await rig.asked()
+    await rig.tell("/goal wait 10m")
+    timer = await rig.store.next_timer()
+    assert timer is not None
+    await rig.accept(Relocation("tg:bot:moved", LANE, MOVED))
+    await rig.judge(DONE, asked)
+    reserved, _ = await rig.store.reserve_verdict(
+        LANE, asked, Estimate(10, 0.1), now=rig.clock.now()
+    )
+    assert reserved is None
+    assert await rig.store.fire(timer) == Signals()
+    assert await rig.store.enter_session(LANE) == Signals()
+    assert await rig.begin(LANE) == Rest(None)
+    await rig.accept(Relocation("tg:bot:back", MOVED, LANE))  # would find a lane in its place
+    assert (await rig.asked()).id == asked.id

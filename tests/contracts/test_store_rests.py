@@ -23,6 +23,7 @@ async def test_a_rest_after_the_last_turn_of_the_budget_buys_no_further_one(rig:
     timer = await rig.store.next_timer()
     assert timer is not None
     await rig.store.fire(timer)
+    await rig.judge(NOT_DONE)
     assert isinstance(await rig.begin(), Rest)
     assert (await rig.heard())[-1].startswith("⏸ Goal paused — 1/1 turns used.")
 
@@ -48,6 +49,7 @@ async def test_a_rest_ends_by_its_timer_even_after_a_restart(rig: Rig) -> None:
 async def test_a_rest_outlives_a_visit_to_another_session(rig: Rig) -> None:
     await rig.answer(await rig.goal())
     await rig.tell("/goal wait 10m")
+    await rig.judge(NOT_DONE)
     before = await rig.store.next_timer()
     await rig.tell("/new")
     assert isinstance(await rig.begin(), Rest)
@@ -65,6 +67,8 @@ async def test_goal_wait_rests_and_goes_on_by_itself(rig: Rig) -> None:
     await rig.answer(await rig.turn())
     await rig.tell("/goal wait 10m")
     assert (await rig.heard())[-1] == "⏲ Goal waits 10m: as you asked"
+    await rig.judge(NOT_DONE)
+    assert await rig.heard() == ["⏲ Goal waits 10m: two are missing"]
     assert isinstance(await rig.begin(), Rest)
     timer = await rig.store.next_timer()
     assert timer is not None

@@ -17,9 +17,9 @@ CREATE TABLE session (
 ) STRICT;
 CREATE INDEX session_by_lane ON session (lane, id);
 
+-- No epoch guards a lane: the one writer reads, decides and writes it in one transaction.
 CREATE TABLE lane (
   key      TEXT PRIMARY KEY,
-  epoch    INTEGER NOT NULL DEFAULT 0,
   stop_seq INTEGER NOT NULL DEFAULT 0,
   session  INTEGER NOT NULL UNIQUE REFERENCES session (id),
   phase    TEXT NOT NULL DEFAULT 'idle' CHECK (phase IN ('idle', 'running', 'stopped', 'interrupted')),
