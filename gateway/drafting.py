@@ -11,7 +11,7 @@ from core.goals.contract import CONTRACT_KEYS, SetGoal
 from core.messages import Button, Say
 from core.ports import Model, ModelFailure, Request
 from core.sessions.lane import Outcome
-from core.sessions.ports import Begun, Ending
+from core.sessions.ports import Begun, CallUsage, Ending
 
 SYSTEM = """\
 You turn a person's wish into a goal for an agent that works with a terminal and files. Keep what \
@@ -48,23 +48,19 @@ class Drafter:
             deadline_s=self._timeout_s,
         )
         reply = await self._model.complete(request)
+        spent = (CallUsage(self._model.name, reply.usage),)
         if isinstance(reply, ModelFailure):
-            return Ending(
-                outcome=Outcome.FAILED, seconds=0.0, reason=reply.message, usage=reply.usage
-            )
+            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reply.message, spent=spent)
         draft = read_draft(reply.text)
         if draft is None:
-            return Ending(
-                outcome=Outcome.FAILED, seconds=0.0, reason=UNREADABLE, usage=reply.usage
-            )
+            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=UNREADABLE, spent=spent)
         text = show_draft(draft)
         return Ending(
             outcome=Outcome.ANSWERED,
             seconds=0.0,
             answer=text,
             posts=(Say(text, buttons=(Button("Accept", "/goal accept"),)),),
-            usage=reply.usage,
-            model=self._model.name,
+            spent=spent,
             draft=draft,
         )
 

@@ -168,7 +168,7 @@ class AgentWorker:
         self, ref: TurnRef, begun: Begun, principal: Principal, narration: Narration
     ) -> Ending:
         around, crew = self._around, self._crew
-        turn_log = StoredLog(around.store, ref, begun, crew.model, around.clock)
+        turn_log = StoredLog(around.store, ref, begun, around.clock)
         folder = around.workspaces.folder(ref.lane)
         context = ToolContext(
             narration.address, principal, ref.turn, folder, progress=narration.say
@@ -194,13 +194,13 @@ class AgentWorker:
             counted=begun.counted,
         )
         ending = self._ending(outcome, narration.address, begun)
-        return replace(ending, model=crew.model.name, reservation=turn_log.reservation)
+        return replace(ending, spent=turn_log.spent)
 
     def _ending(
         self, outcome: Answered | Failed | OutOfBudget, address: Address, begun: Begun
     ) -> Ending:
         match outcome:
-            case Answered(text=text, results=results, counted=counted, usage=usage):
+            case Answered(text=text, results=results, counted=counted):
                 return Ending(
                     outcome=Outcome.ANSWERED,
                     seconds=0.0,
@@ -208,10 +208,9 @@ class AgentWorker:
                     posts=self._posts(address, text, begun),
                     receipts=_receipts(results),
                     counted=counted,
-                    usage=usage,
                 )
-            case Failed(error=reason, usage=usage) | OutOfBudget(sentence=reason, usage=usage):
-                return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason, usage=usage)
+            case Failed(error=reason) | OutOfBudget(sentence=reason):
+                return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason)
 
     def _posts(self, address: Address, text: str, begun: Begun) -> tuple[Outbound, ...]:
         """The answer's messages; in a group the first one replies to the person."""

@@ -8,6 +8,7 @@ from math import ceil
 from adapters.sqlite.intake import goal_spent
 from core.goals.goal import Goal
 from core.messages import SessionId, TurnId
+from core.ports import Usage
 from core.sessions.ports import CapReached, Estimate, Reserved
 
 
@@ -39,10 +40,50 @@ def book(
     session, turn, purpose, model = whose
     found = conn.execute(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
-        "cost) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, 0, ?) RETURNING id",
-        (session, goal.id, turn, purpose, model, estimate.tokens, estimate.cost),
+        "cost) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, ?, ?) RETURNING id",
+        (
+            session,
+            goal.id,
+            turn,
+            purpose,
+            model,
+            estimate.tokens - estimate.output,
+            estimate.output,
+            estimate.cost,
+        ),
     ).fetchone()
     return Reserved(found[0])
+
+
+def settle(conn: sqlite3.Connection, reservation: int, usage: Usage) -> None:
+    """What a booked call has used, in place of its most."""
+    conn.execute(
+        "UPDATE usage SET state = 'settled', input = ?, cached = ?, output = ?, cost = ? "
+        "WHERE id = ? AND state = 'reserved'",
+        (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.cost, reservation),
+    )
+
+
+def settle_cut(conn: sqlite3.Connection, goal: int, turn: TurnId) -> None:
+    """A call that was cancelled in flight has been billed for its input, as far as is known.
+
+    Of the price it keeps the input's share of the tokens, which is no less than the input's
+    price where output is not the cheaper of the two.
+    """
+    conn.execute(
+        "UPDATE usage SET state = 'settled', output = 0, "
+        "cost = cost * input / max(1, input + output) "
+        "WHERE goal = ? AND turn = ? AND state = 'reserved'",
+        (goal, turn),
+    )
+
+
+def settle_lost(conn: sqlite3.Connection, goal: int, turn: TurnId) -> None:
+    """What an earlier attempt had booked counts as spent: nobody knows how far it came."""
+    conn.execute(
+        "UPDATE usage SET state = 'settled' WHERE goal = ? AND turn = ? AND state = 'reserved'",
+        (goal, turn),
+    )
 
 
 def _cap(which: str, example: str) -> str:

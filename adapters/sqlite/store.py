@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sqlite import intake, judging, outbox, turns, upkeep
+from adapters.sqlite import budgets, intake, judging, outbox, turns, upkeep
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
 from adapters.sqlite.lane_rows import put_meta
 from adapters.sqlite.syncer import Syncer
@@ -24,11 +24,12 @@ from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.events import Word
 from core.messages import Ack, LaneKey, Outbound, RemoteId, SessionId
-from core.ports import Clock
+from core.ports import Clock, Usage
 from core.sessions.lane import Rest
 from core.sessions.ports import (
     Arrival,
     Begun,
+    CallUsage,
     CapReached,
     CardFacts,
     Ending,
@@ -158,12 +159,11 @@ class SqliteStore:
         ref: TurnRef,
         writes: Sequence[StepWrite],
         *,
-        model: str = "",
+        spent: Sequence[CallUsage] = (),
         claim: Sequence[int] = (),
-        reservation: int | None = None,
     ) -> None:
         """See `Store.record`."""
-        what = turns.Recording(writes, model, claim, reservation)
+        what = turns.Recording(writes, spent, claim)
         starts = any(isinstance(write, Started) for write in writes)
         await self._writer.submit(lambda conn: turns.record(conn, ref, what), safe=starts)
 
@@ -174,9 +174,17 @@ class SqliteStore:
     async def reserve(
         self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
     ) -> Reserved | CapReached | None:
-        """See `Store.reserve`."""
+        """See `Store.reserve`; the writer is asked only where there are caps."""
+        if not await self._read(lambda conn: turns.capped(conn, ref)):
+            return None
         return await self._writer.submit(
             lambda conn: turns.reserve(conn, ref, model, estimate, seconds)
+        )
+
+    async def settle(self, reservation: int, usage: Usage) -> None:
+        """See `Store.settle`."""
+        await self._writer.submit(
+            lambda conn: budgets.settle(conn, reservation, usage), safe=False
         )
 
     async def end_turn(

@@ -6,21 +6,24 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from adapters.sqlite import codec
-from adapters.sqlite.budgets import book
-from adapters.sqlite.closing import load_steps
+from adapters.sqlite.budgets import book, settle_cut, settle_lost
+from adapters.sqlite.closing import load_steps, stored_receipts
 from adapters.sqlite.intake import save_draft
 from adapters.sqlite.lane_rows import load_slot
 from adapters.sqlite.transaction import Transaction
 from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
 from core.errors import Fenced
+from core.goals.goal import Goal, GoalStatus
 from core.messages import LaneKey, SessionId, TurnId
 from core.ports import Usage
 from core.sessions.inputs import render
 from core.sessions.lane import Outcome, Rest, RowKind, Running, Turn, TurnEnded, WorkerReady
 from core.sessions.ports import (
     Begun,
+    CallUsage,
     CapReached,
     Ending,
     Estimate,
@@ -29,6 +32,9 @@ from core.sessions.ports import (
     Steered,
     TurnRef,
 )
+
+OVER = {GoalStatus.DONE, GoalStatus.CLEARED}
+"""No goal comes back from these."""
 
 
 def begin(
@@ -70,14 +76,18 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
         for seq in turn.rows
         for (payload,) in conn.execute("SELECT payload FROM inbox WHERE seq = ?", (seq,))
     ]
+    slot = load_slot(conn, turn.session)
+    if turn.attempt > 1 and slot.goal is not None:
+        settle_lost(conn, slot.goal.id, turn.id)
     return Begun(
         turn=turn,
         inputs=codec.load_users(inputs),
         payloads=tuple(payloads),
         steps=load_steps(conn, turn.id) if turn.attempt > 1 else (),
-        goal=load_slot(conn, turn.session).active,
+        goal=slot.active,
         prefix=prefix,
         counted=counted,
+        bound=slot.goal is not None and slot.goal.status not in OVER,
     )
 
 
@@ -106,9 +116,8 @@ class Recording:
     """Step writes with what settles along with them."""
 
     writes: Sequence[StepWrite]
-    model: str
+    spent: Sequence[CallUsage]
     claim: Sequence[int]
-    reservation: int | None
 
 
 def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
@@ -116,8 +125,7 @@ def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
     check_fence(conn, ref)
     for write in what.writes:
         _write(conn, ref, write)
-        if isinstance(write, Replied):
-            spend(conn, ref.turn, what.model, write.reply.usage, what.reservation)
+    spend(conn, ref.turn, what.spent)
     if what.claim:
         conn.executemany(
             "UPDATE inbox SET state = 'claimed', turn = ? WHERE seq = ? AND state = 'ready'",
@@ -149,25 +157,20 @@ def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
     )
 
 
-def spend(
-    conn: sqlite3.Connection, turn: int, model: str, usage: Usage, reservation: int | None
-) -> None:
-    """Keep what a turn's call used, in place of its reservation."""
-    numbers = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.cost)
-    if reservation is not None:
-        conn.execute(
-            "UPDATE usage SET state = 'settled', input = ?, cached = ?, output = ?, cost = ? "
-            "WHERE id = ? AND state = 'reserved'",
-            (*numbers, reservation),
-        )
+def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage]) -> None:
+    """Keep what a turn's calls without a reservation used."""
+    used = [(call.model, call.usage) for call in spent if call.usage != Usage()]
+    if not used:
         return
-    if usage == Usage():
-        return
-    conn.execute(
+    goal = _goal_of(conn, turn)
+    conn.executemany(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
         "cost) SELECT session, coalesce(goal, ?), id, 'agent', ?, 'settled', ?, ?, ?, ? "
         "FROM turn WHERE id = ?",
-        (_goal_of(conn, turn), model, *numbers, turn),
+        [
+            (goal, model, u.input_tokens, u.cached_tokens, u.output_tokens, u.cost, turn)
+            for model, u in used
+        ],
     )
 
 
@@ -183,12 +186,29 @@ def reserve(
 ) -> Reserved | CapReached | None:
     """The whole of `Store.reserve`, as one job; `seconds` is the turn's age."""
     check_fence(conn, ref)
-    (session,) = conn.execute("SELECT session FROM turn WHERE id = ?", (ref.turn,)).fetchone()
-    goal = load_slot(conn, session).active
+    session, goal = _bound_by(conn, ref.turn)
     if goal is None:
         return None
-    whose = (SessionId(session), ref.turn, "agent", model)
+    whose = (session, ref.turn, "agent", model)
     return book(conn, goal, estimate, seconds=seconds, whose=whose)
+
+
+def capped(conn: sqlite3.Connection, ref: TurnRef) -> bool:
+    """Whether a call of the turn needs a reservation; a fenced one is told by `reserve`."""
+    _, goal = _bound_by(conn, ref.turn)
+    if goal is None:
+        return False
+    budget = goal.budget
+    return not (budget.tokens is None and budget.cost is None and budget.seconds is None)
+
+
+def _bound_by(conn: sqlite3.Connection, turn: TurnId) -> tuple[SessionId, Goal | None]:
+    """A turn's session, and the goal whose caps hold for it: the session's while it is active,
+    and the turn's own however it stands by now."""
+    session, own = conn.execute("SELECT session, goal FROM turn WHERE id = ?", (turn,)).fetchone()
+    slot = load_slot(conn, session)
+    goal = slot.goal if slot.goal is not None and slot.goal.id == own else slot.active
+    return SessionId(session), goal
 
 
 def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
@@ -224,11 +244,14 @@ def end_turn(
         raise Fenced(f"turn {ref.turn} has ended or was taken over")
     lane_key = LaneKey(found[0])  # a relocation may have changed it since the turn began
     lane = tx.open_lane(lane_key)
+    receipts = ending.receipts or stored_receipts(conn, ref.turn)  # a cut turn brings none
     conn.execute(
         "UPDATE turn SET answer = ?, receipts = ?, seconds = ? WHERE id = ?",
-        (ending.answer, codec.dump_receipts(ending.receipts), ending.seconds, ref.turn),
+        (ending.answer, codec.dump_receipts(receipts), ending.seconds, ref.turn),
     )
-    spend(conn, ref.turn, ending.model, ending.usage, ending.reservation)
+    spend(conn, ref.turn, ending.spent)
+    if lane.slot.goal is not None:
+        settle_cut(conn, lane.slot.goal.id, ref.turn)
     if ending.outcome is Outcome.ANSWERED and isinstance(lane.phase, Running):
         _answer(tx, lane_key, ref, ending)
         _keep(conn, found[1], ending)
@@ -239,8 +262,8 @@ def end_turn(
             attempt=ref.attempt,
             outcome=ending.outcome,
             seconds=ending.seconds,
-            answer=ending.answer[:200] + str(len(ending.answer)),
-            idle=not ending.receipts,
+            answer=sha256(ending.answer.encode(errors="surrogatepass")).hexdigest(),
+            idle=not receipts,
             reason=ending.reason,
         ),
     )

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 from core.agent.transcript import Assistant, Entry, Result, User
 from core.fence import clip, fenced
-from core.ports import FailureKind, Model, ModelFailure, Reply, Request, Usage
+from core.ports import Completion, FailureKind, Model, ModelFailure, Reply, Request, Usage
 
 HEADER = (
     "[Summary of the conversation so far, made to save space. It replaces the earlier messages;"
@@ -72,7 +72,8 @@ class NotFolded:
 
 
 Fold: TypeAlias = Summary | NotFolded
-Allowance: TypeAlias = Callable[[], Awaitable[str]]
+Ask: TypeAlias = Callable[[Request], Awaitable[Completion | NotFolded]]
+"""Makes one call of the compactor, or says why it may not be made."""
 
 
 def due(counted: int, entries: Iterable[Entry], *, window: int, share: float) -> bool:
@@ -88,11 +89,11 @@ def estimate(entries: Iterable[Entry]) -> int:
     return sum(map(_length, entries)) // ESTIMATE_CHARS_PER_TOKEN
 
 
-async def fold(material: Material, *, compactor: Model, allowance: Allowance) -> Fold:
+async def fold(material: Material, *, compactor: Model, ask: Ask) -> Fold:
     """Write the summary that replaces `material.entries`.
 
-    Asks for `allowance` before each model call. The transcript goes to the compactor in as many
-    pieces as its window needs, each with the summary of those before it.
+    Each call goes through `ask`; `compactor` is who answers it. The transcript goes there in as
+    many pieces as its window needs, each with the summary of those before it.
     """
     if all(entry in material.verbatim for entry in material.entries):
         return NotFolded("the messages to answer are by themselves too long for its window")
@@ -100,7 +101,7 @@ async def fold(material: Material, *, compactor: Model, allowance: Allowance) ->
     written: Reply | NotFolded = NotFolded("the summary could not be made")
     for chars_per_token in CHARS_PER_TOKEN:
         limit = max(500, int(compactor.context_tokens * WINDOW_FOR_MATERIAL * chars_per_token))
-        answer = await _rolling(material.entries, limit, compactor, allowance, spent)
+        answer = await _rolling(material.entries, limit, compactor, ask, spent)
         if isinstance(answer, ModelFailure):
             written = NotFolded(answer.message)
             if answer.kind is FailureKind.OVERFLOW:
@@ -132,7 +133,7 @@ async def _rolling(
     entries: Sequence[Entry],
     limit: int,
     compactor: Model,
-    allowance: Allowance,
+    ask: Ask,
     spent: list[Usage],
 ) -> Reply | ModelFailure | NotFolded:
     pieces = list(_pieces(entries, limit))
@@ -140,9 +141,9 @@ async def _rolling(
         return NotFolded("the conversation is far longer than the compaction model can read")
     reply = Reply("")
     for piece in pieces:
-        if refusal := await allowance():
-            return NotFolded(refusal)
-        answer = await compactor.complete(_request(piece, reply.text, compactor))
+        answer = await ask(_request(piece, reply.text, compactor))
+        if isinstance(answer, NotFolded):
+            return answer
         spent.append(answer.usage)
         if isinstance(answer, ModelFailure):
             return answer

@@ -84,15 +84,12 @@ class Answered:
     """The model's final answer, not recorded yet.
 
     `results` are all tool results of the turn in order, earlier attempts' included. `counted` is
-    the provider's count of the session's tokens after this answer. `usage`, in every outcome, is
-    that of the calls which no `Replied` carries: the answer, empty, refused and failed replies,
-    summaries.
+    the provider's count of the session's tokens after this answer.
     """
 
     text: str
     results: tuple[ToolResult, ...]
     counted: int
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +98,6 @@ class Failed:
 
     error: str
     permanent: bool
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +105,6 @@ class OutOfBudget:
     """A cap ended the turn; `sentence` says which and how to raise it."""
 
     sentence: str
-    usage: Usage
 
 
 Outcome: TypeAlias = Answered | Failed | OutOfBudget
@@ -141,7 +136,6 @@ class _Turn:
     log: TurnLog
     emit: Emit
     trace: Trace
-    usage: Usage = field(default_factory=Usage)
     fold_failed_at: int = -1
 
     async def outcome(self) -> Outcome:
@@ -149,10 +143,9 @@ class _Turn:
         while True:
             if self._fold_is_due():
                 await self._fold()
-            if sentence := await self.log.allowance():
-                return OutOfBudget(sentence=sentence, usage=self.usage)
-            await self._take_in()
             match await self._complete():
+                case OutOfBudget() as refused:
+                    return refused
                 case Reply() as reply:
                     outcome = await self._use(guard.with_own_ids(reply))
                 case ModelFailure() as failure:
@@ -170,22 +163,38 @@ class _Turn:
         if self.trace.n > before:
             self.emit(events.StepDone(before))
 
-    async def _take_in(self) -> None:
+    async def _heard(self) -> tuple[Injected, ...]:
+        """What is to enter the turn before its next call."""
         n = self.trace.n
         messages = await self.log.steered()
         if n >= self.agent.options.max_steps and User(prompts.LIMIT) not in self.trace.injected:
             messages += (User(prompts.LIMIT),)
-        if messages:
-            await self._commit(*(Injected(n, message) for message in messages))
+        return tuple(Injected(n, message) for message in messages)
 
-    async def _complete(self) -> Completion:
+    async def _complete(self) -> Completion | OutOfBudget:
+        """One call; what was steered into the turn enters it only when a budget covers it."""
+        model, prefix = self.agent.model, self.agent.prefix
+        heard = await self._heard()
+        trace = reduce(advance, heard, self.trace)
+        request = Request(system=prefix.system, tools=prefix.tools, messages=trace.messages)
+        if sentence := await self.log.allowance(model, request, trace.counted):
+            return OutOfBudget(sentence=sentence)
+        if heard:
+            await self._commit(*heard)
         self.emit(events.ModelAsked(self.trace.n))
-        prefix = self.agent.prefix
-        request = Request(system=prefix.system, tools=prefix.tools, messages=self.trace.messages)
-        completion = await self.agent.model.complete(
+        completion = await model.complete(
             request, lambda piece: self.emit(events.TextStreamed(piece))
         )
+        await self.log.settle(completion.usage)
         self.emit(events.ModelReplied(self.trace.n, completion.usage))
+        return completion
+
+    async def _ask_compactor(self, request: Request) -> Completion | compaction.NotFolded:
+        compactor = self.agent.compactor
+        if sentence := await self.log.allowance(compactor, request, 0):
+            return compaction.NotFolded(sentence)
+        completion = await compactor.complete(request)
+        await self.log.settle(completion.usage)
         return completion
 
     async def _use(self, reply: Reply) -> Outcome | None:
@@ -195,11 +204,9 @@ class _Turn:
         if n < most:
             await self._run_calls(Replied(n, reply))
             return None
-        self._spend(reply.usage)
         return OutOfBudget(
             sentence=f"The turn used its {most} steps without an answer. Raise agent.max_steps,"
             " or ask for a smaller piece of work.",
-            usage=self.usage,
         )
 
     async def _run_calls(self, *pending: StepWrite) -> None:
@@ -232,22 +239,19 @@ class _Turn:
         await self._commit(Finished(self.trace.n, result))
 
     async def _answer(self, reply: Reply) -> Outcome | None:
-        self._spend(reply.usage)
         text = reply.text.strip()
         if not text:
             if User(prompts.NUDGE) in self.trace.injected:
-                return Failed(error=prompts.EMPTY, permanent=False, usage=self.usage)
+                return Failed(error=prompts.EMPTY, permanent=False)
             await self._commit(Injected(self.trace.n, User(prompts.NUDGE)))
             return None
         return Answered(
             text=f"{text}\n\n{prompts.CUT_MARK}" if reply.cut else text,
             results=self.trace.results,
             counted=reply.usage.input_tokens + reply.usage.output_tokens,
-            usage=self.usage,
         )
 
     async def _mend(self, failure: ModelFailure) -> Outcome | None:
-        self._spend(failure.usage)
         error, permanent = failure.message, failure.kind is not FailureKind.TRANSIENT
         if failure.kind is FailureKind.OVERFLOW:
             if self.trace.folded_at == self.trace.n:
@@ -256,7 +260,7 @@ class _Turn:
                 error = prompts.NOT_FOLDED.format(reason=reason)
             else:
                 return None
-        return Failed(error=error, permanent=permanent, usage=self.usage)
+        return Failed(error=error, permanent=permanent)
 
     def _fold_is_due(self) -> bool:
         n, agent = self.trace.n, self.agent
@@ -280,9 +284,8 @@ class _Turn:
             pinned=self.start.pinned,
         )
         made = await compaction.fold(
-            material, compactor=self.agent.compactor, allowance=self.log.allowance
+            material, compactor=self.agent.compactor, ask=self._ask_compactor
         )
-        self._spend(made.usage)
         if made.usage != Usage():
             self.emit(events.ModelReplied(n, made.usage))
         if isinstance(made, compaction.NotFolded):
@@ -292,6 +295,3 @@ class _Turn:
         await self._commit(Folded(n, made.text))
         self.emit(events.ContextFolded(n))
         return ""
-
-    def _spend(self, usage: Usage) -> None:
-        self.usage = compaction.total((self.usage, usage))

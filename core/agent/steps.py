@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from core.agent.transcript import Entry, ToolResult, User
-from core.ports import Reply
+from core.ports import Model, Reply, Request, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,15 @@ class TurnLog(Protocol):
         ...
 
     async def steered(self) -> tuple[User, ...]:
-        """Claim the messages that people steered into this turn since the last call."""
+        """The messages that people steered into this turn; claimed by the `record` of them."""
         ...
 
-    async def allowance(self) -> str:
-        """Ask for one more model call: "" to go on, else the sentence that says which cap is
-        reached and how to raise it."""
+    async def allowance(self, model: Model, request: Request, counted: int) -> str:
+        """Ask for one more model call: "" to make it, else the sentence that says which cap is
+        reached and how to raise it. `counted` is the provider's count of the request up to its
+        last reply, 0 when unknown."""
+        ...
+
+    async def settle(self, usage: Usage) -> None:
+        """The call that was allowed last has returned; the one place where usage is counted."""
         ...

@@ -2,15 +2,15 @@
 
 A later back end implements both on another engine; one contract suite holds them alike. Every
 method that writes is one transaction, committed when it returns, and then safe from a power cut
-too, but for `begin`, `end_turn`, `keep_prefix`, `sent` and a `record` that starts no tool. What
-follows from those leaves nothing behind outside before a later write is safe, and a write that
-is safe has made all earlier ones so.
+too, but for `begin`, `end_turn`, `keep_prefix`, `sent`, `settle` and a `record` that starts no
+tool. What follows from those leaves nothing behind outside before a later write is safe, and a
+write that is safe has made all earlier ones so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from core.agent.steps import Step, StepWrite
@@ -99,6 +99,8 @@ class Begun:
     prefix: str = ""
     counted: int = 0
     """The provider's last count of the session's tokens, 0 when unknown."""
+    bound: bool = False
+    """Whether the session has a goal that is not over: its caps may hold for this turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,21 @@ class ReceiptOf:
     result: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CallUsage:
+    """What one model call of a turn used."""
+
+    model: str
+    usage: Usage
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How the shell leaves a turn. `answer` is the model's whole text, `posts` the same cut for
     the platform, with its buttons; both are dropped when the turn was stopped meanwhile.
 
-    `usage` is that of the calls which no stored step carries, settled under `reservation`;
-    `counted` is the provider's count of the session's tokens, 0 to keep the last one.
+    `spent` are the calls that were not reserved and that no `record` has kept; `counted` is the
+    provider's count of the session's tokens, 0 to keep the last one.
     """
 
     outcome: Outcome
@@ -143,9 +153,7 @@ class Ending:
     posts: tuple[Outbound, ...] = ()
     receipts: tuple[ReceiptOf, ...] = ()
     reason: str = ""
-    usage: Usage = field(default_factory=Usage)
-    model: str = ""
-    reservation: int | None = None
+    spent: tuple[CallUsage, ...] = ()
     counted: int = 0
     draft: SetGoal | None = None
 
@@ -232,10 +240,14 @@ class UsageOf:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The most that a call may use: tokens in and out, and their price in US dollars."""
+    """The most that a call may use: tokens in and out, and their price in US dollars.
+
+    `output` says how many of the tokens come out.
+    """
 
     tokens: int
     cost: float
+    output: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,11 +300,10 @@ class Store(Protocol):
         ref: TurnRef,
         writes: Sequence[StepWrite],
         *,
-        model: str = "",
+        spent: Sequence[CallUsage] = (),
         claim: Sequence[int] = (),
-        reservation: int | None = None,
     ) -> None:
-        """Add to a turn's trace; a reply's usage is kept, settling a reservation.
+        """Add to a turn's trace, and keep what calls without a reservation used.
 
         `claim` are the seqs of the steered messages that are among the writes. Raises `Fenced`
         when the attempt is over.
@@ -306,10 +317,17 @@ class Store(Protocol):
     async def reserve(
         self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
     ) -> Reserved | CapReached | None:
-        """Check and reserve against the caps of the session's active goal; None without caps.
+        """Check and reserve against the caps of the session's goal, while it is active or the
+        turn is its own; None without caps, and then nothing is written.
 
-        `seconds` is how long the turn has run.
+        `seconds` is how long the turn has run. Each reservation is settled by `settle` when its
+        call has returned; `end_turn` settles that of a call which was cut off with its input,
+        and one of an earlier attempt counts in full.
         """
+        ...
+
+    async def settle(self, reservation: int, usage: Usage) -> None:
+        """What a reserved call has used, in place of its most; once, whoever owns the lane."""
         ...
 
     async def end_turn(

@@ -33,6 +33,7 @@ from core.sessions.lane import Busy, Outcome, Rest
 from core.sessions.ports import (
     Arrival,
     Begun,
+    CallUsage,
     Commanded,
     Ending,
     OpenJudgement,
@@ -204,7 +205,9 @@ class Rig:
         """A whole step with one call."""
         asked = call(n)
         await self.store.record(
-            ref(begun), [Replied(n, reply(asked, tokens=tokens)), Started(n, asked.id)]
+            ref(begun),
+            [Replied(n, said := reply(asked, tokens=tokens)), Started(n, asked.id)],
+            spent=[CallUsage("main", said.usage)],
         )
         await self.store.record(ref(begun), [Finished(n, result(asked))])
 

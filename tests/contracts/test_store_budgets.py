@@ -10,7 +10,7 @@ from core.goals.contract import Budget
 from core.goals.events import Verdict
 from core.ports import Usage
 from core.sessions.lane import Outcome
-from core.sessions.ports import Begun, CapReached, Ending, Estimate, Reserved, UsageOf
+from core.sessions.ports import Begun, CallUsage, CapReached, Ending, Estimate, Reserved, UsageOf
 from tests.contracts.store_rig import LANE, MEMBER, NOT_DONE, NOW, OWNER, Rig, ref, reply
 
 TEN = Estimate(tokens=10, cost=0.01)
@@ -59,9 +59,8 @@ async def test_a_settled_reservation_counts_what_was_used(rig: Rig) -> None:
     begun = await limited(rig, "tokens=25")
     first = await reserve(rig, begun)
     assert isinstance(first, Reserved)
-    await rig.store.record(
-        ref(begun), [Replied(0, reply(tokens=1))], model="main", reservation=first.id
-    )
+    await rig.store.settle(first.id, reply(tokens=1).usage)
+    await rig.store.record(ref(begun), [Replied(0, reply(tokens=1))])
     assert isinstance(await reserve(rig, begun), Reserved)
     assert isinstance(await reserve(rig, begun), Reserved)
     assert isinstance(await reserve(rig, begun), CapReached)
@@ -71,18 +70,9 @@ async def test_a_reservation_is_settled_once(rig: Rig) -> None:
     begun = await limited(rig, "tokens=100")
     first = await reserve(rig, begun)
     assert isinstance(first, Reserved)
-    await rig.store.record(
-        ref(begun), [Replied(0, reply(tokens=5))], model="main", reservation=first.id
-    )
-    late = Ending(
-        outcome=Outcome.ANSWERED,
-        seconds=1.0,
-        answer="x",
-        usage=Usage(50, 0, 50, 1.0),
-        model="main",
-        reservation=first.id,
-    )
-    await rig.end(begun, late)
+    await rig.store.settle(first.id, Usage(5, 0, 5, 0.01))
+    await rig.store.settle(first.id, Usage(50, 0, 50, 1.0))
+    await rig.answer(begun)
     await rig.tell("/goal")
     assert "Used: 10 tokens" in (await rig.heard())[-1]
 
@@ -96,20 +86,80 @@ async def test_a_reservation_found_at_a_start_counts_as_spent(rig: Rig) -> None:
 
 
 async def test_a_call_without_a_step_is_settled_by_the_turns_end(rig: Rig) -> None:
-    begun = await limited(rig, "tokens=25")
-    first = await reserve(rig, begun)
-    assert isinstance(first, Reserved)
+    begun = await rig.goal()
     ending = Ending(
         outcome=Outcome.ANSWERED,
         seconds=1.0,
         answer="x",
-        usage=Usage(3, 0, 1, 0.5),
-        model="main",
-        reservation=first.id,
+        spent=(CallUsage("main", Usage(3, 0, 1, 0.5)), CallUsage("small", Usage(5, 0, 1))),
     )
     await rig.end(begun, ending)
     await rig.tell("/goal")
-    assert "Used: 4 tokens · $0.50" in (await rig.heard())[-1]
+    assert "Used: 10 tokens · $0.50" in (await rig.heard())[-1]
+
+
+async def test_a_call_that_a_stop_cut_off_counts_with_its_input(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=100")
+    await reserve(rig, begun, Estimate(tokens=40, cost=0.4, output=30))
+    await rig.tell("/stop")
+    await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=1.0))
+    await rig.tell("/goal")
+    assert "Used: 10 tokens · $0.10" in (await rig.heard())[-1]
+
+
+async def test_a_call_of_a_killed_attempt_counts_in_full(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=100")
+    await reserve(rig, begun, Estimate(tokens=40, cost=0.4, output=30))
+    await rig.restart()
+    await rig.answer(await rig.turn())
+    await rig.tell("/goal")
+    assert "Used: 40 tokens · $0.40" in (await rig.heard())[-1]
+
+
+async def test_a_call_is_settled_after_its_turn_was_stopped(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=100")
+    booked = await reserve(rig, begun)
+    assert isinstance(booked, Reserved)
+    await rig.tell("/stop")
+    await rig.store.settle(booked.id, Usage(2, 0, 1))
+    await rig.tell("/goal")
+    assert "Used: 3 tokens" in (await rig.heard())[-1]
+
+
+async def test_a_goal_that_is_paused_in_mid_turn_keeps_its_own_turn_under_its_caps(
+    rig: Rig,
+) -> None:
+    begun = await limited(rig, "tokens=15")
+    await rig.tell("/goal pause")
+    assert isinstance(await reserve(rig, begun), Reserved)
+    assert isinstance(await reserve(rig, begun), CapReached)
+
+
+async def test_a_goal_that_is_resumed_in_mid_turn_holds_a_persons_turn_to_its_caps(
+    rig: Rig,
+) -> None:
+    begun = await limited(rig, "tokens=15")
+    await rig.tell("/goal pause")
+    await rig.answer(begun)
+    await rig.say("and?")
+    begun = await rig.turn()
+    assert begun.goal is None
+    assert begun.bound
+    assert await reserve(rig, begun) is None
+    await rig.tell("/goal resume")
+    assert isinstance(await reserve(rig, begun), Reserved)
+    assert isinstance(await reserve(rig, begun), CapReached)
+
+
+async def test_no_goal_and_one_that_is_over_bind_no_turn(rig: Rig) -> None:
+    await rig.say("x")
+    begun = await rig.turn()
+    assert not begun.bound
+    await rig.answer(begun)
+    await rig.answer(await rig.goal())
+    await rig.tell("/goal clear")
+    await rig.say("y")
+    assert not (await rig.turn()).bound
 
 
 async def test_the_time_cap_counts_this_turn_and_the_earlier_ones(rig: Rig) -> None:

@@ -17,6 +17,7 @@ from core.agent.steps import (
 )
 from core.agent.transcript import User
 from core.errors import Fenced
+from core.ports import Model, Request, Usage
 
 
 class Killed(BaseException):
@@ -46,6 +47,8 @@ class MemoryTurnLog:
         self._steered: list[User] = []
         self.commits: list[tuple[StepWrite, ...]] = []
         self.allowances = 0
+        self.settled: list[tuple[str, Usage]] = []
+        self._asked: str | None = None
 
     async def record(self, *writes: StepWrite) -> None:
         """Commit the writes together."""
@@ -66,16 +69,23 @@ class MemoryTurnLog:
             raise Killed
 
     async def steered(self) -> tuple[User, ...]:
-        """What was steered since the last call."""
-        taken, self._steered = tuple(self._steered), []
-        return taken
+        """What was steered and is not recorded yet."""
+        return tuple(self._steered)
 
-    async def allowance(self) -> str:
+    async def allowance(self, model: Model, request: Request, counted: int) -> str:
         """The sentence of a cap once the allowed calls are used."""
+        assert self._asked is None, "a call is settled before the next one"
         if self._allowed is not None and self.allowances >= self._allowed:
             return "The token budget is used up. Raise it with /goal budget tokens=N."
         self.allowances += 1
+        self._asked = model.name
         return ""
+
+    async def settle(self, usage: Usage) -> None:
+        """Count what the allowed call used."""
+        assert self._asked is not None, "only a call that was allowed has returned"
+        self.settled.append((self._asked, usage))
+        self._asked = None
 
     def steer(self, text: str) -> None:
         """A person writes while the turn runs."""
@@ -105,6 +115,7 @@ class MemoryTurnLog:
         match write:
             case Injected(_, message):
                 assert step.reply is None, "nothing enters a step that was answered"
+                self._steered = [steered for steered in self._steered if steered is not message]
                 step = replace(step, injected=(*step.injected, message))
             case Folded(_, summary):
                 assert step.reply is None, "a checkpoint comes before its step"

@@ -15,7 +15,7 @@ from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefi
 from core.agent.steps import Folded, Injected, Started, TurnInput
 from core.agent.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from core.ports import Completion, FailureKind, ModelFailure, Reply, Request, Usage
-from tests.fakes.scripted_model import Line, ScriptedModel, calls, says
+from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed, MemoryTurnLog
 
 LONG = "word " * 300
@@ -156,11 +156,17 @@ async def test_what_entered_before_the_folded_step_follows_the_summary_after_a_r
     assert again.requests[0].messages[1] == User("hurry")
 
 
-async def test_the_summary_models_usage_is_the_turns() -> None:
-    model = ScriptedModel([OVERFLOW, Reply("done", usage=Usage(10, 0, 1))])
-    compactor = ScriptedModel([Reply("short", usage=Usage(100, 0, 5, 0.5))])
-    outcome = await turn(model, compactor, MemoryTurnLog())
-    assert outcome.usage == Usage(110, 0, 6, 0.5)
+async def test_every_call_is_allowed_and_settled_under_its_own_models_name() -> None:
+    over = ModelFailure(FailureKind.OVERFLOW, "too long", usage=Usage(7, 0, 0))
+    model = ScriptedModel([over, says(""), Reply("done", usage=Usage(10, 0, 1))], name="main")
+    compactor = ScriptedModel([Reply("short", usage=Usage(100, 0, 5, 0.5))], name="small")
+    log = MemoryTurnLog()
+    await turn(model, compactor, log)
+    assert log.allowances == 4
+    assert [name for name, _ in log.settled] == ["main", "small", "main", "main"]
+    assert log.settled[0][1] == Usage(7, 0, 0)
+    assert log.settled[1][1] == Usage(100, 0, 5, 0.5)
+    assert log.settled[3][1] == Usage(10, 0, 1)
 
 
 async def test_a_spent_budget_stops_the_summary_too() -> None:
@@ -171,10 +177,6 @@ async def test_a_spent_budget_stops_the_summary_too() -> None:
     assert "/goal budget" in outcome.error
 
 
-async def allowed() -> str:
-    return ""
-
-
 def spread(entries: list[Entry]) -> Material:
     return Material(entries=tuple(entries), verbatim=(), pinned="")
 
@@ -183,7 +185,7 @@ def spread(entries: list[Entry]) -> Material:
 async def test_a_compactor_with_a_small_window_reads_all_of_it_in_pieces(window: int) -> None:
     entries: list[Entry] = [User(f"fact-{n} {LONG[:200]}") for n in range(30)]
     compactor = ScriptedModel([says("so far")], context_tokens=window, loop_last=True)
-    made = await compaction.fold(spread(entries), compactor=compactor, allowance=allowed)
+    made = await compaction.fold(spread(entries), compactor=compactor, ask=compactor.complete)
     assert isinstance(made, Summary)
     read = "".join(e.text for request in compactor.requests for e in request.messages)
     assert all(f"fact-{n} " in read for n in range(30))
@@ -197,24 +199,23 @@ async def test_a_compactor_that_overflows_is_tried_with_smaller_pieces() -> None
 
     compactor = ScriptedModel([picky], context_tokens=4_000, loop_last=True)
     entries: list[Entry] = [User(LONG[:300]) for _ in range(20)]
-    made = await compaction.fold(spread(entries), compactor=compactor, allowance=allowed)
+    made = await compaction.fold(spread(entries), compactor=compactor, ask=compactor.complete)
     assert isinstance(made, Summary)
 
 
 async def test_a_cut_summary_says_so() -> None:
-    compactor: list[Line] = [says("half", cut=True)]
+    compactor = ScriptedModel([says("half", cut=True)])
     made = await compaction.fold(
-        spread([User(LONG)] * 3), compactor=ScriptedModel(compactor), allowance=allowed
+        spread([User(LONG)] * 3), compactor=compactor, ask=compactor.complete
     )
     assert isinstance(made, Summary)
     assert "half …(this summary was cut)" in made.text
 
 
 async def test_a_summary_longer_than_the_conversation_is_not_taken() -> None:
+    compactor = ScriptedModel([says(LONG)])
     made = await compaction.fold(
-        spread([User("a"), Assistant("b")]),
-        compactor=ScriptedModel([says(LONG)]),
-        allowance=allowed,
+        spread([User("a"), Assistant("b")]), compactor=compactor, ask=compactor.complete
     )
     assert isinstance(made, NotFolded)
 
@@ -236,9 +237,8 @@ async def test_pinned_text_and_this_turns_messages_survive_any_fold(
     material = Material(
         entries=(User(LONG * 10), *entries, *inputs), verbatim=tuple(inputs), pinned=pinned
     )
-    made = await compaction.fold(
-        material, compactor=ScriptedModel([says("short")], loop_last=True), allowance=allowed
-    )
+    compactor = ScriptedModel([says("short")], loop_last=True)
+    made = await compaction.fold(material, compactor=compactor, ask=compactor.complete)
     assert isinstance(made, Summary)
     assert pinned.strip() in made.text
     assert all(user.text in made.text for user in inputs)
