@@ -11,8 +11,11 @@ from core.agent.trace import Trace, replay
 from core.agent.transcript import Assistant, Entry, to_json
 from core.messages import TurnId
 from core.sessions.lane import Outcome, RowKind, Turn
+from core.sessions.ports import ReceiptOf
+from core.sessions.receipts import receipts_of
 
 TITLE_LENGTH = 120
+NO_RECEIPTS = "[]"
 CUT_OFF = "cut off: the turn was ended before this call gave a result; its outcome is unknown"
 
 
@@ -24,13 +27,20 @@ def load_steps(conn: sqlite3.Connection, turn: TurnId) -> tuple[Step, ...]:
     return codec.load_steps(rows)
 
 
+def stored_receipts(conn: sqlite3.Connection, turn: TurnId) -> tuple[ReceiptOf, ...]:
+    """The receipts of a turn whose shell could not tell them: its process or its task is gone."""
+    steps = load_steps(conn, turn)
+    return receipts_of(replay(TurnInput(turn=turn, history=(), inputs=(), steps=steps)).results)
+
+
 def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
     """Append the transcript, drop the trace, and mark rows and turn done.
 
-    The answer is what `turn.answer` holds by now; a turn that was stopped keeps none.
+    The answer is what `turn.answer` holds by now; a turn that was stopped keeps none. A turn that
+    a restart cut has no receipts yet: what it did goes before the judge all the same.
     """
-    inputs, answer = conn.execute(
-        "SELECT inputs, answer FROM turn WHERE id = ?", (turn.id,)
+    inputs, answer, receipts = conn.execute(
+        "SELECT inputs, answer, receipts FROM turn WHERE id = ?", (turn.id,)
     ).fetchone()
     if outcome is not Outcome.ANSWERED:
         answer = ""
@@ -43,6 +53,9 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
             steps=load_steps(conn, turn.id),
         )
         trace = replay(start)
+        if receipts == NO_RECEIPTS and trace.results:
+            found = codec.dump_receipts(receipts_of(trace.results))
+            conn.execute("UPDATE turn SET receipts = ? WHERE id = ?", (found, turn.id))
         entries = trace.closed(CUT_OFF) + ((Assistant(answer),) if answer else ())
         _append(conn, turn, trace, entries)
     conn.execute("DELETE FROM step WHERE turn = ?", (turn.id,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.agent.steps import Finished, Replied
 from core.errors import Fenced
 from core.goals.contract import SetGoal
 from core.goals.events import Unavailable, Verdict
@@ -21,6 +22,8 @@ from tests.contracts.store_rig import (
     SECOND_OWNER,
     Rig,
     call,
+    ref,
+    reply,
     result,
     texts,
 )
@@ -437,6 +440,48 @@ async def test_an_interrupted_goal_turn_is_judged_with_the_turn_that_interrupted
     asked: OpenJudgement = await rig.asked()
     assert asked.receipts == (receipt(1), receipt(2))
     assert asked.goal.turns == 1
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_what_a_turn_did_before_it_was_cut_reaches_the_judge(rig: Rig, dies: bool) -> None:
+    begun = await rig.goal()
+    await rig.step(begun, 1)
+    thought = call(2, "think")
+    await rig.store.record(ref(begun), [Replied(2, reply(thought)), Finished(2, result(thought))])
+    await rig.say("look", busy=Busy.INTERRUPT)
+    if dies:
+        await rig.restart()
+        next_ = await rig.begin()
+    else:
+        next_ = await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=1.0))
+    assert isinstance(next_, Begun)
+    await rig.answer(next_, "seen")
+    asked = await rig.asked()
+    assert asked.receipts == (receipt(1),)
+    assert asked.goal.judgement is not None
+    assert not asked.goal.judgement.idle
+
+
+async def test_turns_that_were_cut_after_some_work_are_no_stall(rig: Rig) -> None:
+    begun = await rig.goal()
+    for n in range(4):
+        await rig.step(begun, n)
+        await rig.end(begun, Ending(outcome=Outcome.ANSWERED, seconds=1.0, answer="same"))
+        await rig.judge(NOT_DONE)
+        begun = await rig.turn()
+
+
+async def test_long_answers_that_differ_at_their_end_are_no_stall(rig: Rig) -> None:
+    begun = await rig.goal()
+    for n in range(4):
+        await rig.answer(begun, f"{'so far ' * 100}{n}")
+        await rig.judge(NOT_DONE)
+        begun = await rig.turn()
+    for _ in range(3):
+        await rig.answer(begun, "the same")
+        await rig.judge(NOT_DONE)
+        begun = next_ if isinstance(next_ := await rig.begin(), Begun) else begun
+    assert "3 turns in a row gave the same answer" in (await rig.heard())[-1]
 
 
 async def test_a_goals_card_shows_where_it_stands(rig: Rig) -> None:

@@ -1,0 +1,27 @@
+"""What a turn's tool calls leave for the judge to see: receipts, cut to their limits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.agent.transcript import ToolResult
+from core.sessions.ports import ReceiptOf
+from core.tools.definitions import THINK
+
+RECEIPTS_KEPT = 12
+ARGUMENTS_KEPT = 400
+RESULT_KEPT = 200
+
+
+def receipts_of(results: Sequence[ToolResult]) -> tuple[ReceiptOf, ...]:
+    """The last calls, in order; a thought is the model's own word and proves nothing."""
+    seen = [result for result in results if result.call.name != THINK.name]
+    return tuple(
+        ReceiptOf(
+            tool=result.call.name,
+            arguments=result.call.arguments[:ARGUMENTS_KEPT],
+            receipt=result.receipt,
+            result=result.text[-RESULT_KEPT:],
+        )
+        for result in seen[-RECEIPTS_KEPT:]
+    )
