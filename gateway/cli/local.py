@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from gateway.cli.options import config_option, data_option
+from gateway.download_progress import drawn
 from gateway.logs import configure_logs
-from gateway.progress import drawn
 from gateway.redact import Redactor
 from gateway.settings import data_dir, load, secrets_of
 

@@ -13,7 +13,7 @@ import platformdirs
 from adapters.local_model.fetch import Progress, fetch, present
 from adapters.local_model.serve import LocalServer
 from gateway.compose.setup import Endpoint
-from gateway.progress import OnProgress, drawn
+from gateway.download_progress import OnProgress, drawn
 from gateway.settings import Settings
 from gateway.settings.schema import LOCAL_MODEL
 

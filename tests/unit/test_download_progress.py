@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from gateway.progress import drawn
+from gateway.download_progress import drawn
 
 
 class Terminal(io.StringIO):

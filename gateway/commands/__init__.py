@@ -1,1 +1,0 @@
-"""What each chat command does."""
