@@ -31,7 +31,7 @@ FULL_LENGTH = 4096
 COMMAND = re.compile(r"/([A-Za-z0-9_]{1,64})(?:@([A-Za-z0-9_]+))?(?=\s|$)")
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff\ufffe\uffff]")
 START = re.compile(r"/start(?:\s+(\S+))?\s*")
-LINKED = frozenset({"goal", "help", "pending", "sessions", "status", "usage", "whoami"})
+LINKED = frozenset({"goal", "help", "sessions", "status", "whoami"})
 """Commands a `t.me/<bot>?start=<name>` link may run: the person who taps it does not see the
 name, so only those that change nothing."""
 
