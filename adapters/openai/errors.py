@@ -1,7 +1,8 @@
 """The SDK's errors, and a stream's own, as failures that say what helps. Does no I/O.
 
-Every sentence names the endpoint and what to change. A key never gets into one, not even where
-the server repeats it.
+Every sentence names the endpoint's address and what to change, by the name of the place where
+the person has it: a key of the file, or a variable. A key never gets into one, not even where the
+server repeats it.
 """
 
 from __future__ import annotations
@@ -44,20 +45,40 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What the sentences name: configuration keys, the address, and the key to keep out."""
+    """What the sentences name: the address, the places of its settings, the key to keep out.
 
-    provider: str
-    model: str
+    `base_url_key` is "" for the embedded model, whose address and key nobody sets.
+    """
+
     model_id: str
     base_url: str
+    api: str
+    base_url_key: str
+    api_key_key: str
+    model_key: str
     connect_s: float
     stall_s: float
     secret: str = field(default="", repr=False)
 
-    def shown_url(self) -> str:
-        """The address without a user, a password or a query."""
+    @property
+    def endpoint(self) -> str:
+        """The address without a user, a password or a query; the embedded model by its name."""
+        if not self.base_url_key:
+            return "the embedded model"
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def or_another(self) -> str:
+        """The question whether this is the right endpoint at all, behind a colon."""
+        if not self.base_url_key:
+            return ""
+        return f": is it a {self.api} endpoint, and is {self.base_url_key} right?{self.v1()}"
+
+    def v1(self) -> str:
+        """A hint at the usual end of the address, where it has no version."""
+        if not self.base_url_key or _VERSION.search(urlsplit(self.base_url).path):
+            return ""
+        return " (it usually ends in /v1)"
 
     def redacted(self, text: str) -> str:
         """A server's text without the key."""
@@ -81,6 +102,7 @@ _OVERFLOW = re.compile(
         )
     )
 )
+_VERSION = re.compile(r"/v\d")
 _NO_CREDIT = re.compile(r"insufficient_quota|insufficient.{0,12}(?:credit|balance|fund)|billing")
 
 
@@ -96,13 +118,17 @@ def failure_of(error: Exception, where: Where) -> ModelFailure:
         case NotAnApi():
             return ModelFailure(
                 FailureKind.PERMANENT,
-                f"{where.shown_url()} answered with {error}, not with a model's reply: check "
-                f"providers.{where.provider}.base_url (it usually ends in /v1)",
+                f"{where.endpoint} answered with {error}, not with a model's "
+                f"reply{where.or_another()}",
             )
         case CutStream():
-            return _transient(f"{where.provider} ended the answer before it was complete")
+            return _transient(
+                f"{where.endpoint} ended the answer before it was complete{where.or_another()}"
+            )
         case json.JSONDecodeError() | UnicodeDecodeError():
-            return _transient(f"{where.provider} sent an answer that cannot be read")
+            return _transient(
+                f"{where.endpoint} sent an answer that cannot be read{where.or_another()}"
+            )
         case _:
             return _no_connection(error, where)
 
@@ -139,36 +165,46 @@ def _refusal(status: int, body: object, where: Where, wait: float | None) -> Mod
     if status == 402 or (status == 429 and _NO_CREDIT.search(words)):
         return ModelFailure(
             FailureKind.PERMANENT,
-            f"the account at {where.provider} has no credit left{said}: top it up, or set "
-            f"another key in providers.{where.provider}.api_key",
+            f"the account at {where.endpoint} has no credit left{said}: top it up, or set "
+            f"another key in {where.api_key_key}",
         )
     if status == 429:
-        return _transient(f"{where.provider} is limiting requests{said}", wait)
+        return _transient(f"{where.endpoint} is limiting requests{said}", wait)
     if status in {408, 409, 425} or status >= 500:
-        return _transient(f"{where.provider} failed with status {status}{said}", wait)
+        return _transient(
+            f"{where.endpoint} failed with status {status}{said}{_look(status, where)}", wait
+        )
     return ModelFailure(FailureKind.PERMANENT, _advice(status, said, where))
+
+
+def _look(status: int, where: Where) -> str:
+    """What to look at when a server fails: overload passes, a wrong server does not."""
+    if status in {408, 409, 425, 429, 503, 529}:
+        return ": it may be overloaded; try again later"
+    return where.or_another()
 
 
 def _advice(status: int, said: str, where: Where) -> str:
     """What to change after a refusal that will repeat itself."""
-    keys = f"providers.{where.provider}"
+    if not where.base_url_key:
+        return f"{where.endpoint} refused the request with status {status}{said}"
     match status:
         case 401:
-            return f"{where.provider} does not accept the API key{said}: set {keys}.api_key"
+            return f"{where.endpoint} does not accept the API key{said}: set {where.api_key_key}"
         case 403:
             return (
-                f"{where.provider} does not let this key use {where.model_id!r}{said}: check "
-                f"{keys}.api_key and models.{where.model}.model"
+                f"{where.endpoint} does not let this key use {where.model_id!r}{said}: check "
+                f"{where.api_key_key} and {where.model_key}"
             )
         case 404 | 405:
             return (
-                f"{where.shown_url()} knows no model {where.model_id!r}{said}: check "
-                f"models.{where.model}.model and {keys}.base_url"
+                f"{where.endpoint} knows no model {where.model_id!r}{said}: check "
+                f"{where.model_key} and {where.base_url_key}{where.v1()}"
             )
         case _:
             return (
-                f"{where.provider} refused the request with status {status}{said}: check "
-                f"models.{where.model}"
+                f"{where.endpoint} refused the request with status {status}{said}: check "
+                f"{where.model_key.removesuffix('.model')}"
             )
 
 
@@ -180,23 +216,24 @@ def _in_stream(body: object, where: Where) -> ModelFailure:
         return _overflow(where)
     if 400 <= code < 500:
         return _refusal(code, body, where, None)
-    return _transient(f"{where.provider} broke off the answer{_said(body, where)}")
+    return _transient(f"{where.endpoint} broke off the answer{_said(body, where)}")
 
 
 def _no_connection(cause: BaseException | None, where: Where) -> ModelFailure:
-    url = where.shown_url()
+    url = where.endpoint
     match cause:
         case httpx2.ConnectTimeout():
             return _transient(f"cannot reach {url}: no connection in {where.connect_s:g} s")
         case httpx2.ConnectError():
-            look = f"is it running, and is providers.{where.provider}.base_url right?"
-            return _transient(f"cannot reach {url} ({_reason(cause)}): {look}")
+            key = where.base_url_key
+            look = f": is it running, and is {key} right?" if key else ""
+            return _transient(f"cannot reach {url} ({_reason(cause)}){look}")
         case httpx2.TimeoutException():
-            return _transient(f"{where.provider} sent nothing for {where.stall_s:g} s")
+            return _transient(f"{url} sent nothing for {where.stall_s:g} s")
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.TooManyRedirects():
             return ModelFailure(
                 FailureKind.PERMANENT,
-                f"{url} cannot be called: check providers.{where.provider}.base_url",
+                f"{url} cannot be called: check {where.base_url_key}",
             )
         case _:
             return _transient(f"the connection to {url} broke")
@@ -238,7 +275,7 @@ def _code(body: object) -> int:
 def _overflow(where: Where) -> ModelFailure:
     return ModelFailure(
         FailureKind.OVERFLOW,
-        f"the conversation is longer than the window of {where.model_id} at {where.provider}",
+        f"the conversation is longer than the window of {where.model_id} at {where.endpoint}",
     )
 
 

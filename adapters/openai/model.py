@@ -70,10 +70,12 @@ class OpenAIModel:
         self._dialect = Dialect(json_schema=at.json_schema, stream_options=at.stream_options)
         self._price = PriceTag(at.name, at.base_url, options.model, options.price)
         self._where = Where(
-            provider=at.name,
-            model=options.name,
             model_id=options.model,
             base_url=at.base_url,
+            api="chat-completions" if self._chat else "responses",
+            base_url_key="" if at.embedded else at.base_url_place,
+            api_key_key=at.api_key_place,
+            model_key=options.model_place,
             connect_s=at.connect_s,
             stall_s=at.stall_s,
             secret=at.api_key,
@@ -91,7 +93,7 @@ class OpenAIModel:
         except TimeoutError:
             return call.last or ModelFailure(
                 FailureKind.TRANSIENT,
-                f"{self._where.model_id} at {self._where.provider} did not finish its answer "
+                f"{self._where.model_id} at {self._where.endpoint} did not finish its answer "
                 f"within {limit_s:g} s",
             )
 
@@ -186,7 +188,7 @@ class OpenAIModel:
                 raise _Failed(
                     ModelFailure(
                         FailureKind.PERMANENT,
-                        f"the content filter of {self._where.provider} stopped the answer: put "
+                        f"the content filter of {self._where.endpoint} stopped the answer: put "
                         f"the request in other words or use another model",
                         usage=usage,
                     )

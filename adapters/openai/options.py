@@ -20,7 +20,9 @@ class ProviderOptions:
     reads, waiting for the first byte included, so give a slow local server a long one.
     `backoff_s` is the first pause before a retry. `proxy` is a URL; without one the usual
     variables of the environment count. `json_schema` and `stream_options` say whether to try
-    them at all: a server that refuses one is never sent it again.
+    them at all: a server that refuses one is never sent it again. `embedded` says that this
+    program serves the endpoint itself, so that no setting can mend it. `base_url_key` and
+    `api_key_key` are what a person changes, for error messages; "" is the key in the file.
     """
 
     name: str
@@ -34,6 +36,19 @@ class ProviderOptions:
     proxy: str = ""
     json_schema: bool = True
     stream_options: bool = True
+    embedded: bool = False
+    base_url_key: str = ""
+    api_key_key: str = ""
+
+    @property
+    def base_url_place(self) -> str:
+        """What a person changes for another address."""
+        return self.base_url_key or f"providers.{self.name}.base_url"
+
+    @property
+    def api_key_place(self) -> str:
+        """What a person changes for another key."""
+        return self.api_key_key or f"providers.{self.name}.api_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +65,8 @@ class ModelOptions:
     """One model; `name` is its key under `models`, `model` the provider's id for it.
 
     `temperature` None is not sent. `price` None asks the public price list. `params` are sent as
-    they are and win over everything but the conversation.
+    they are and win over everything but the conversation. `model_key` is what a person changes
+    for another model, for error messages; "" is the key in the file.
     """
 
     name: str
@@ -61,3 +77,9 @@ class ModelOptions:
     price: Price | None = None
     vision: bool = False
     params: Mapping[str, Json] = field(default_factory=dict)
+    model_key: str = ""
+
+    @property
+    def model_place(self) -> str:
+        """What a person changes for another model."""
+        return self.model_key or f"models.{self.name}.model"

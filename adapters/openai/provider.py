@@ -39,12 +39,10 @@ class Provider:
         key = options.api_key.strip()
         if not (key.isascii() and key.isprintable()):
             raise UserError(
-                f"providers.{options.name}.api_key holds characters that no key has; copy it again"
+                f"{options.api_key_place} holds characters that no key has; copy it again"
             )
         if not options.base_url.startswith(("http://", "https://")):
-            raise UserError(
-                f"providers.{options.name}.base_url must start with http:// or https://"
-            )
+            raise UserError(f"{options.base_url_place} must start with http:// or https://")
         self.options = options
         self._key = key
         self._tls = httpx2.create_ssl_context()  # most of what a client costs
@@ -72,9 +70,7 @@ class Provider:
                 ),
             )
         except (httpx2.InvalidURL, ValueError) as error:
-            raise UserError(
-                f"providers.{options.name}: base_url or proxy is no URL: {error}"
-            ) from error
+            raise UserError(f"{options.base_url_place} or its proxy is no URL: {error}") from error
         # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID, and they would go to every endpoint.
         client.organization = client.project = None
         return client

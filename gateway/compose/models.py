@@ -9,9 +9,9 @@ from adapters.openai import ModelOptions, OpenAIModel, Price, Provider, Provider
 from core.errors import UserError
 from core.ports import Model
 from gateway.compose.setup import Endpoint
+from gateway.errors import KeyPath
 from gateway.limits import LimitedModel
 from gateway.settings import Choice, Settings
-from gateway.settings.schema import Model as ModelSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
 LOCAL_CONTEXT = 8_192
@@ -38,9 +38,8 @@ class Models:
         name = choice.model.provider
         if name not in self._providers:
             self._providers[name] = Provider(self._options(choice))
-        model = OpenAIModel(
-            _options(choice.name, choice.model, local=choice.local), self._providers[name]
-        )
+        options = _options(choice, self._settings.place(self._model_key(choice)))
+        model = OpenAIModel(options, self._providers[name])
         return LimitedModel(model, self._local_slots if choice.local else self._slots)
 
     def _options(self, choice: Choice) -> ProviderOptions:
@@ -54,7 +53,9 @@ class Models:
                 api_key=self._local.api_key,
                 timeout_s=LOCAL_PATIENCE_S,
                 stall_s=LOCAL_PATIENCE_S,
+                embedded=True,
             )
+        at: KeyPath = ("providers", choice.model.provider)
         return ProviderOptions(
             name=choice.model.provider,
             base_url=provider.base_url or OPENAI_URL,
@@ -62,7 +63,18 @@ class Models:
             api_mode=provider.api_mode,
             timeout_s=provider.timeout_s,
             stall_s=provider.stall_s,
+            base_url_key=self._settings.place((*at, "base_url")),
+            api_key_key=self._settings.place((*at, "api_key")),
         )
+
+    def _model_key(self, choice: Choice) -> KeyPath:
+        """Where the id of a model is set: in the catalogue, or raw at a task."""
+        if choice.name in self._settings.models:
+            return ("models", choice.name, "model")
+        judge = self._settings.auxiliary.goal_judge
+        raw = (choice.model.provider, choice.model.model)
+        task = "goal_judge" if (judge.provider, judge.model) == raw else "compaction"
+        return ("auxiliary", task, "model")
 
     @property
     def closers(self) -> tuple[Callable[[], Awaitable[None]], ...]:
@@ -70,10 +82,11 @@ class Models:
         return tuple(provider.close for provider in self._providers.values())
 
 
-def _options(name: str, model: ModelSettings, *, local: bool) -> ModelOptions:
+def _options(choice: Choice, model_key: str) -> ModelOptions:
+    model, local = choice.model, choice.local
     price = model.price
     return ModelOptions(
-        name=name,
+        name=choice.name,
         model=model.model,
         context_tokens=model.context_tokens or (LOCAL_CONTEXT if local else 128_000),
         max_output_tokens=model.max_output_tokens or (LOCAL_OUTPUT if local else 8_192),
@@ -81,4 +94,5 @@ def _options(name: str, model: ModelSettings, *, local: bool) -> ModelOptions:
         price=Price(price.input, price.output, price.cached) if price else None,
         vision=model.vision,
         params=dict(model.params),
+        model_key=model_key,
     )

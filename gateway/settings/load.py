@@ -91,7 +91,9 @@ class _Loading:
         if not settings.models:
             self._refuse([(("models",), "no model uses the providers: name at least one")])
         self._refuse(faults(settings, unset))
-        return _filled(settings)
+        filled = _filled(settings)
+        filled.came_from(self.outer.origins)
+        return filled
 
     def _validated(
         self, tree: dict[str, Json], texts: set[KeyPath], unset: Mapping[KeyPath, str]

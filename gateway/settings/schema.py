@@ -6,6 +6,7 @@ own group (`settings.goals`), never the whole.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,9 +16,12 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PrivateAttr,
     SecretStr,
     StringConstraints,
 )
+
+from gateway.errors import KeyPath, dotted
 
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 """What runs when the environment has an OpenAI key and names no model."""
@@ -230,7 +234,7 @@ class Workspace(_Settings):
     """Where the agent's tools work and what they may touch."""
 
     root: Folder | None = None
-    """The folder that holds each chat's own; null is `workspace` in the data directory."""
+    """Each chat's own folder is in `workspaces` below this one; null is the data folder."""
     extra: tuple[Folder, ...] = ()
     """More folders that the file tools and commands may use, such as `/tmp`."""
     sandbox: Literal["bwrap", "none"] = "bwrap"
@@ -274,3 +278,15 @@ class Settings(_Settings):
     """Where the agent's tools work."""
     logs: Logs = Logs()
     """What is logged and how."""
+    _origins: dict[KeyPath, str] = PrivateAttr(default_factory=dict)
+
+    def came_from(self, origins: Mapping[KeyPath, str]) -> None:
+        """Note where the settings that no file has came from, for `place`."""
+        self._origins.update(origins)
+
+    def place(self, path: KeyPath) -> str:
+        """What a person changes for a setting: the variable it came from, else its key."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self._origins:
+                return f"the {self._origins[path[:end]]}"
+        return dotted(path)

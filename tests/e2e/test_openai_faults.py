@@ -76,7 +76,10 @@ async def test_a_silent_stream_is_given_up_after_the_stall_limit(fake: FakeOpenA
         assert (await reply(model)).text == "Hello"
         fake.default("main", text("never", gate="shut"))
         got = await failure(model)
-    assert (got.kind, got.message) == (FailureKind.TRANSIENT, "fake sent nothing for 0.2 s")
+    assert (got.kind, got.message) == (
+        FailureKind.TRANSIENT,
+        f"{fake.base_url} sent nothing for 0.2 s",
+    )
 
 
 async def test_the_deadline_bounds_a_call_with_its_retries(
@@ -85,7 +88,7 @@ async def test_the_deadline_bounds_a_call_with_its_retries(
     fake.default("main", text("never", gate="shut"))
     got = await failure(model, replace(ASK, deadline_s=0.05))
     assert got.kind is FailureKind.TRANSIENT
-    assert got.message == "fake at fake did not finish its answer within 0.05 s"
+    assert got.message == f"fake at {fake.base_url} did not finish its answer within 0.05 s"
     await fake.requests[0].gone.wait()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import httpx2
 import openai
@@ -18,14 +19,18 @@ from tests.fakes.openai_wordings import OVERFLOWS
 
 KEY = "sk-very-secret"
 WHERE = Where(
-    provider="router",
-    model="sonnet",
     model_id="vendor/sonnet",
     base_url="https://user:pw@example.org/v1?x=1",
+    api="chat-completions",
+    base_url_key="providers.router.base_url",
+    api_key_key="providers.router.api_key",
+    model_key="models.sonnet.model",
     connect_s=5,
     stall_s=90,
     secret=KEY,
 )
+AT = "https://example.org/v1"
+LOOK = "is it a chat-completions endpoint, and is providers.router.base_url right?"
 REQUEST = httpx2.Request("POST", "https://example.org/v1/chat/completions")
 
 
@@ -160,7 +165,7 @@ def test_an_unreachable_endpoint_is_named_without_its_password() -> None:
     ("cause", "words"),
     [
         (httpx2.ConnectTimeout(""), "cannot reach https://example.org/v1: no connection in 5 s"),
-        (httpx2.ReadTimeout(""), "router sent nothing for 90 s"),
+        (httpx2.ReadTimeout(""), "https://example.org/v1 sent nothing for 90 s"),
         (httpx2.RemoteProtocolError(""), "the connection to https://example.org/v1 broke"),
     ],
 )
@@ -195,9 +200,63 @@ def test_a_servers_sentence_is_short_and_never_a_page() -> None:
     page = openai.APIStatusError(
         "x", response=httpx2.Response(502, request=REQUEST), body="<html>x"
     )
-    assert failure_of(page, WHERE).message == "router failed with status 502"
+    assert failure_of(page, WHERE).message == f"{AT} failed with status 502: {LOOK}"
     plain = failure_of(refused(500, "out of memory"), WHERE)
-    assert plain.message == "router failed with status 500 (out of memory)"
+    assert plain.message == f"{AT} failed with status 500 (out of memory): {LOOK}"
+
+
+def test_an_ill_server_is_told_from_a_busy_one() -> None:
+    assert failure(501).message == f"{AT} failed with status 501 (no): {LOOK}"
+    busy = failure(503).message
+    assert busy == f"{AT} failed with status 503 (no): it may be overloaded; try again later"
+    cut = failure_of(CutStream(), WHERE).message
+    assert cut == f"{AT} ended the answer before it was complete: {LOOK}"
+
+
+def test_what_came_from_the_environment_is_named_by_its_variable() -> None:
+    where = replace(
+        WHERE,
+        base_url="http://127.0.0.1:8080",
+        base_url_key="the environment variable OPENAI_BASE_URL",
+        api_key_key="the environment variable OPENAI_API_KEY",
+        model_key="the environment variable OPENAI_MODEL",
+    )
+    for status, names in (
+        (400, ["OPENAI_MODEL"]),
+        (401, ["OPENAI_API_KEY"]),
+        (403, ["OPENAI_API_KEY", "OPENAI_MODEL"]),
+        (404, ["OPENAI_MODEL", "OPENAI_BASE_URL"]),
+        (501, ["OPENAI_BASE_URL"]),
+    ):
+        told = failure_of(refused(status, {"message": "no"}), where).message
+        assert told.startswith("http://127.0.0.1:8080 ")
+        assert all(f"the environment variable {name}" in told for name in names)
+        assert "providers." not in told
+        assert "models." not in told
+
+
+@pytest.mark.parametrize(
+    ("url", "hinted"),
+    [
+        ("http://127.0.0.1:8080", True),
+        ("http://127.0.0.1:8080/api", True),
+        ("http://127.0.0.1:8080/v1", False),
+        ("https://example.org/v1beta/openai", False),
+    ],
+)
+def test_an_unknown_path_without_a_version_hints_at_it(url: str, *, hinted: bool) -> None:
+    told = failure_of(refused(404, {"message": "no"}), replace(WHERE, base_url=url)).message
+    assert ("it usually ends in /v1" in told) is hinted
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 500, 501])
+def test_of_the_embedded_model_no_setting_is_named(status: int) -> None:
+    where = replace(WHERE, base_url="http://127.0.0.1:5000", base_url_key="")
+    told = failure_of(refused(status, {"message": "no"}), where).message
+    assert told.startswith("the embedded model ")
+    assert told.endswith(f"with status {status} (no)")
+    cut = failure_of(CutStream(), where).message
+    assert cut == "the embedded model ended the answer before it was complete"
 
 
 def tag(price: Price | None = None, url: str = "https://openrouter.ai/api/v1") -> PriceTag:

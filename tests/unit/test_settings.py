@@ -67,6 +67,25 @@ def test_a_key_of_openai_in_the_environment_is_enough() -> None:
     assert list(secrets_of(choice.provider)) == ["sk-abc"]
 
 
+def test_a_setting_is_placed_where_it_came_from(tmp_path: Path) -> None:
+    implied = load(environ={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    places = [
+        implied.place(("providers", "openai", "base_url")),
+        implied.place(("models", "openai", "model")),
+    ]
+    assert places == [
+        "the environment variable OPENAI_BASE_URL",
+        "the environment variable OPENAI_MODEL",
+    ]
+    file = tmp_path / "c.yaml"
+    file.write_text(REMOTE, encoding="utf-8")
+    mixed = load(file, environ={"PURSUIT_PROVIDERS__HERE__API_KEY": "k"})
+    assert mixed.place(("providers", "here", "base_url")) == "providers.here.base_url"
+    assert mixed.place(("providers", "here", "api_key")) == (
+        "the environment variable PURSUIT_PROVIDERS__HERE__API_KEY"
+    )
+
+
 def test_a_base_url_in_the_environment_is_enough() -> None:
     environ = {"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1", "OPENAI_MODEL": "llama"}
     choice = chosen(load(environ=environ), "agent")
