@@ -86,7 +86,8 @@ def judged(
         spend_on(conn, spent)
     lane = tx.lane(key)
     if lane is not None and lane.session == asked.session:
-        event = Judged(asked.goal.id, asked.generation, asked.id, word, now)
+        seconds = 0.0 if spent is None else spent.seconds
+        event = Judged(asked.goal.id, asked.generation, asked.id, word, now, seconds)
         tx.advance(lane, event)
     return tx.signals()
 

@@ -115,14 +115,22 @@ Word: TypeAlias = Verdict | Unreadable | Unavailable
 
 
 @dataclass(frozen=True, slots=True)
+class TurnStopped:
+    """A turn was stopped; /stop has paused the goal, this adds the turn's time."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """The judge answered an open judgement; `now` is wall time."""
+    """The judge answered an open judgement; `now` is wall time, `seconds` how long it took."""
 
     goal: int
     generation: int
     judgement: TurnId
     word: Word
     now: float
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +168,7 @@ GoalEvent: TypeAlias = (
     | PersonSpoke
     | TurnFinished
     | TurnFailed
+    | TurnStopped
     | Judged
     | WaitAsked
     | TimerFired

@@ -31,6 +31,7 @@ from core.goals.events import (
     TimerFired,
     TurnFailed,
     TurnFinished,
+    TurnStopped,
     Unavailable,
     Unreadable,
     Verdict,
@@ -57,7 +58,7 @@ EDGES: Mapping[GoalStatus, frozenset[GoalStatus]] = {
     GoalStatus.CLEARED: frozenset(),
 }
 
-Happening = TurnFinished | TurnFailed | Judged | TimerFired | GoalWoken | PersonSpoke
+Happening = TurnFinished | TurnFailed | TurnStopped | Judged | TimerFired | GoalWoken | PersonSpoke
 """Events that may reach a session whose goal is gone."""
 
 Change: TypeAlias = tuple[Slot, tuple[GoalEffect, ...]]
@@ -81,7 +82,7 @@ def advance(slot: Slot, event: GoalEvent) -> Change:
             return slot, ()  # late, or an ordinary turn of a session without a goal
         raise IllegalTransition(slot, event)
     match event:
-        case TurnFinished() | TurnFailed():
+        case TurnFinished() | TurnFailed() | TurnStopped():
             return _turn_ended(slot, goal, event)
         case Judged():
             return _judged(slot, goal, event)
@@ -193,7 +194,9 @@ def _spend(goal: Goal, of_goal: int | None, seconds: float) -> Goal:
     return replace(goal, turns=goal.turns + used, seconds=goal.seconds + seconds)
 
 
-def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed) -> Change:
+def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed | TurnStopped) -> Change:
+    if isinstance(event, TurnStopped):
+        return replace(slot, goal=_spend(goal, None, event.seconds)), ()
     goal = _spend(goal, event.of_goal, event.seconds)
     if goal.status is not GoalStatus.ACTIVE:
         return replace(slot, goal=goal), ()  # paused or done meanwhile: nobody is asked
@@ -213,6 +216,9 @@ def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed) -> Cha
 
 
 def _judged(slot: Slot, goal: Goal, event: Judged) -> Change:
+    if event.goal == goal.id:
+        goal = _spend(goal, None, event.seconds)
+        slot = replace(slot, goal=goal)
     open_ = goal.judgement
     if (event.goal, event.generation) != (goal.id, slot.generation):
         return slot, ()  # of a goal, or of a time before a pause, that is over

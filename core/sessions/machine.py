@@ -28,6 +28,7 @@ from core.goals.events import (
     TimerFired,
     TurnFailed,
     TurnFinished,
+    TurnStopped,
 )
 from core.goals.goal import GoalStatus
 from core.messages import Button, Principal, lowest
@@ -323,6 +324,7 @@ def _tell_goal(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Ch
                 TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),
             )
         case Outcome.STOPPED:
+            lane, _ = feel(lane, TurnStopped(event.seconds))
             return _orphaned(lane)
         case _:
             assert_never(outcome)

@@ -227,7 +227,7 @@ class Unfinished:
 class UsageOf:
     """Tokens spent by a call outside a turn's own steps; `purpose` is goal_judge and so on.
 
-    `reservation` is what the call was booked under before.
+    `reservation` is what the call was booked under before, `seconds` how long it took.
     """
 
     session: SessionId
@@ -236,6 +236,7 @@ class UsageOf:
     model: str
     usage: Usage
     reservation: int | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,27 @@ async def test_the_time_cap_counts_this_turn_and_the_earlier_ones(rig: Rig) -> N
     assert "time budget" in late.reason
 
 
+async def test_the_time_cap_counts_a_stopped_turn_and_the_judge(rig: Rig) -> None:
+    begun = await limited(rig, "time=60s")
+    await rig.tell("/stop")
+    await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=30.0))
+    await rig.tell("/goal resume")
+    await rig.answer(await rig.turn())
+    asked = await rig.asked()
+    spent = UsageOf(
+        session=asked.session,
+        goal=asked.goal.id,
+        purpose="goal_judge",
+        model="judge",
+        usage=Usage(),
+        seconds=20.0,
+    )
+    await rig.store.judged(LANE, asked, NOT_DONE, spent, now=NOW)
+    begun = await rig.turn()
+    assert await reserve(rig, begun, seconds=8) is None
+    assert isinstance(await reserve(rig, begun, seconds=10), CapReached)
+
+
 async def test_a_cap_that_ends_a_turn_pauses_the_goal_and_says_which(rig: Rig) -> None:
     begun = await limited(rig, "tokens=5")
     reached = await reserve(rig, begun)

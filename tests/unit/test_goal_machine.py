@@ -31,6 +31,7 @@ from core.goals.events import (
     TimerFired,
     TurnFailed,
     TurnFinished,
+    TurnStopped,
     Unavailable,
     Unreadable,
     Verdict,
@@ -248,6 +249,25 @@ def test_an_open_question_gathers_the_turns_since_the_last_verdict() -> None:
     assert goal_of(slot).turns == 1
 
 
+def test_a_goals_time_counts_its_judge_and_the_turns_that_were_stopped() -> None:
+    slot, _ = after(was_set(), finished(1))
+    slot, _ = advance(slot, replace(judged(slot, NOT_DONE), seconds=4.0))
+    slot, _ = after(slot, GoalPaused(""))
+    slot, effects = advance(slot, TurnStopped(2.0))
+    assert effects == ()
+    assert goal_of(slot).seconds == 7.0
+    assert goal_of(slot).turns == 1
+
+
+def test_a_verdict_that_comes_too_late_has_taken_its_time_all_the_same() -> None:
+    slot, _ = after(was_set(), finished(1))
+    late = replace(judged(slot, NOT_DONE), seconds=4.0)
+    slot, _ = after(slot, GoalPaused(""))
+    after_, effects = advance(slot, late)
+    assert effects == ()
+    assert goal_of(after_) == replace(goal_of(slot), seconds=5.0)
+
+
 def test_resume_starts_the_turn_counter_and_the_guards_anew() -> None:
     slot = was_set()
     for turn in (1, 2):
@@ -326,6 +346,7 @@ EVENTS = st.one_of(
         idle=st.booleans(),
     ),
     st.builds(TurnFailed, of_goal=st.none() | GOALS, seconds=st.just(1.0), reason=st.just("key")),
+    st.builds(TurnStopped, st.just(1.0)),
     st.builds(Judged, GOALS, st.integers(0, 9), TURNS, WORDS, st.just(10.0)),
     WORDS,
     st.builds(WaitAsked, st.just(99.0)),
