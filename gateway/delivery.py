@@ -59,9 +59,9 @@ class Delivery:
 
     async def _pump(self, lane: LaneKey) -> None:
         pause = FIRST_PAUSE_S
-        platform = self._platforms.get(Address.of(lane).platform)
+        platform = self._platforms.at(Address.of(lane))
         if platform is None:
-            return  # not configured in this run; the rows wait for one in which it is
+            return  # not in this run, or not for this chat; the rows wait for one in which it is
         while True:
             try:
                 out = await self._store.next_outgoing(lane, now=self._clock.now())

@@ -33,14 +33,22 @@ class Platforms:
 
     def __init__(self) -> None:
         self._platforms: dict[PlatformName, Platform] = {}
+        self._only: dict[PlatformName, Address] = {}
 
-    def add(self, platform: Platform) -> None:
-        """Make a platform known."""
+    def add(self, platform: Platform, *, only: Address | None = None) -> None:
+        """Make a platform known, which may be reached at one address `only`."""
         self._platforms[platform.name] = platform
+        if only is not None:
+            self._only[platform.name] = only
 
     def get(self, name: PlatformName) -> Platform | None:
         """The platform, None where it is not configured in this run."""
         return self._platforms.get(name)
+
+    def at(self, address: Address) -> Platform | None:
+        """What delivers there, None where nothing in this run does."""
+        only = self._only.get(address.platform, address)
+        return self.get(address.platform) if only == address else None
 
     def __iter__(self) -> Iterator[Platform]:
         return iter(self._platforms.values())

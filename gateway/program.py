@@ -31,7 +31,7 @@ FINISH_S = 25.0
 FLUSH_S = 3.0
 NO_PLATFORM = (
     "Nothing to run: no platform is enabled. Set platforms.telegram.enabled: true with a token "
-    "in config.yaml, or talk here with: pursuit chat"
+    "and your own id under access.telegram.owners in config.yaml, or talk here with: pursuit chat"
 )
 
 Close: TypeAlias = Callable[[], Awaitable[None]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import assert_never
 
 from adapters.console.clean import clean
-from adapters.console.conversation import Conversation
+from adapters.console.conversation import ADDRESS, Conversation
 from adapters.console.encode import file_note, is_goal_status, parts, shown
 from adapters.console.files import fetch, keep
 from adapters.console.front import Front
@@ -41,13 +41,15 @@ _REMEMBERED = 100
 class ConsoleOptions:
     """What the console is told once.
 
-    `run_id` differs at every start of the process. `files` is the folder for files that the bot
+    `address` is the one conversation, which differs by the folder that it is about. `run_id`
+    differs at every start of the process. `files` is the folder for files that the bot
     makes, `history` the file of what was typed (None keeps none), `model` and `workspace` are
     texts for the first screen, `user` is the person's display name.
     """
 
     run_id: str
     files: Path
+    address: Address = ADDRESS
     history: Path | None = None
     model: str = ""
     workspace: str = ""
@@ -75,7 +77,12 @@ class ConsolePlatform:
         self._front = front
         self._idle = idle
         self._talk = Conversation(
-            front, clock, idle, run_id=options.run_id, sender=Sender("local", options.user)
+            front,
+            clock,
+            idle,
+            address=options.address,
+            run_id=options.run_id,
+            sender=Sender("local", options.user),
         )
         self._open = asyncio.Event()
         self._running = False
@@ -117,6 +124,8 @@ class ConsolePlatform:
 
     async def send(self, address: Address, what: Outbound) -> RemoteId:
         """Print a message. Raises TransientError, never doubtful, when nobody can read it."""
+        if address != self._options.address:
+            raise TransientError("That is another folder's chat, which is not open here.")
         match what:
             case Say():
                 said = shown(what)
@@ -137,6 +146,8 @@ class ConsolePlatform:
 
         A goal's status goes into the live lines; anything else is printed as a message.
         """
+        if address != self._options.address:
+            return
         said, before = shown(what), self._printed.get(remote)
         if is_goal_status(said):
             self._front.pin(said)
@@ -154,12 +165,16 @@ class ConsolePlatform:
         self, address: Address, turn: int, remote: RemoteId | None, text: str
     ) -> RemoteId | None:
         """Show what a turn does beside the spinner; it leaves no message."""
+        if address != self._options.address:
+            return None
         await self._front.progress(turn, clean(text))
         self._talk.stirred.set()
         return None
 
     async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:
         """Turn the spinner on while a message is worked on."""
+        if address != self._options.address:
+            return
         match state:
             case Mark.WORKING:
                 self._front.busy(working=True)

@@ -46,7 +46,7 @@ _NEARLY_FULL = 90
 
 
 class Conversation:
-    """Numbers what it hears with `run_id`, which differs at every start of the process.
+    """Speaks at `address`; numbers what it hears with `run_id`, which differs at every start.
 
     `stirred` is set whenever the lane may have got something to do.
     """
@@ -57,6 +57,7 @@ class Conversation:
         clock: Clock,
         idle: Callable[[], Awaitable[None]],
         *,
+        address: Address,
         run_id: str,
         sender: Sender,
     ) -> None:
@@ -64,6 +65,7 @@ class Conversation:
         self._front = front
         self._clock = clock
         self._idle = idle
+        self._address = address
         self._run_id = run_id
         self._sender = sender
         self._heard = 0
@@ -125,7 +127,7 @@ class Conversation:
     def _message(self, text: str, *attachments: Attachment) -> Message:
         key = self._next_key()
         return Message(
-            address=ADDRESS,
+            address=self._address,
             dedupe=key,
             sender=self._sender,
             text=text,
@@ -136,7 +138,7 @@ class Conversation:
 
     def _press(self, button: Button) -> Press:
         return Press(
-            address=ADDRESS,
+            address=self._address,
             dedupe=self._next_key(),
             sender=self._sender,
             command=button.command,

@@ -18,8 +18,8 @@ from adapters.console.terminal import FirstScreen, TerminalFront
 from core.ports import Clock
 
 _USAGE = "Type a message, or /goal <what you want done>. /help lists the commands."
-_KEYS = "Ctrl-C stops a turn, Ctrl-D leaves."
-_NO_KEYS = "/stop stops a turn, Ctrl-D leaves."
+_KEYS = "Ctrl-C stops a turn, Ctrl-D leaves. /attach PATH sends a file, /quit leaves too."
+_NO_KEYS = "/stop stops a turn, Ctrl-D leaves. /attach PATH sends a file, /quit leaves too."
 
 
 def open_console(
@@ -42,8 +42,9 @@ def open_console(
         first = first_screen(options, _KEYS)
         front = TerminalFront(first, commands, clock, history=options.history)
     else:
-        # Pipes get no greeting; a person at a simple terminal does, on standard error.
-        greeting = _greeting(options) if os.isatty(fds[0]) else ""
+        # On standard error, which leaves the answers alone.
+        person = os.isatty(fds[0])
+        greeting = _greeting(options) if person else f"workspace {one_line(options.workspace)}"
         front = LinesFront(
             idle, limit=MAX_TEXT_BYTES, greeting=greeting, fds=(fds[0], fds[1], fds[2])
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from core.errors import UserError
 from gateway.cli.options import config_option, data_option, log_level_option
 from gateway.logs import LOG_FILE, configure_logs
 from gateway.redact import Redactor
@@ -63,11 +64,22 @@ def up(config: Path | None, data: Path | None, log_level: str | None, *, chat: b
 def chat(config: Path | None, data: Path | None, log_level: str | None) -> int:
     """Talk to Pursuit here, in the terminal; no other platform is started.
 
-    The agent works in the current directory. Where standard input is no terminal, each line of
+    The agent works in the current directory, and each directory has a conversation and a goal of
+    its own. Where standard input is no terminal, each line of
     it is a message, and the command ends when the last one is answered and no goal is at work.
     """
-    wanted = _Wanted(platforms=False, chat=True, folder=Path.cwd())
+    wanted = _Wanted(platforms=False, chat=True, folder=_here())
     return _start(config, data, log_level, wanted)
+
+
+def _here() -> Path:
+    """The current directory, by the one name that it has whatever links led to it."""
+    try:
+        return Path.cwd().resolve()
+    except FileNotFoundError as error:
+        raise UserError(
+            "The current directory is not there any more; change to another."
+        ) from error
 
 
 def _start(config: Path | None, data: Path | None, log_level: str | None, wanted: _Wanted) -> int:
@@ -97,10 +109,10 @@ def _choices(settings: Settings, wanted: _Wanted) -> Choices:
 
     choices = Choices(platforms=_platforms(settings) if wanted.platforms else [])
     if wanted.chat:
-        from gateway.compose.console import LANE, console
+        from gateway.compose.console import console
+        from gateway.compose.folders import address_of
 
-        here = {LANE: wanted.folder} if wanted.folder else None
-        choices = replace(choices, console=console, here=here)
+        choices = replace(choices, console=console, talk=address_of(wanted.folder))
     if uses_local_model(settings):
         from gateway.compose.local import serving
 

@@ -5,28 +5,34 @@ from __future__ import annotations
 import getpass
 
 from adapters.console.adapter import ConsoleOptions
-from adapters.console.conversation import ADDRESS
 from adapters.console.entry import open_console
 from core.commands import COMMANDS
-from core.messages import LaneKey
 from core.ports import Platform
 from gateway.compose.setup import Setup
 from gateway.settings import chosen
 
-LANE: LaneKey = ADDRESS.key
-
 
 def console(setup: Setup) -> Platform:
     """The console, full-screen on a terminal and a line a message elsewhere."""
+    lane = setup.talk.key
     options = ConsoleOptions(
+        address=setup.talk,
         run_id=setup.run_id,
         files=setup.data / "console",
         history=setup.data / "console_history",
         model=chosen(setup.settings, "agent").model.model,
-        workspace=str(setup.folder(LANE)),
-        user=getpass.getuser(),
+        workspace=str(setup.folder(lane)),
+        user=_user(),
     )
     commands = [(spec.name, spec.summary) for spec in COMMANDS]
     return open_console(
-        options, commands=commands, clock=setup.clock, idle=lambda: setup.at_rest(LANE)
+        options, commands=commands, clock=setup.clock, idle=lambda: setup.at_rest(lane)
     )
+
+
+def _user() -> str:
+    """Who sits here, "" where the system has no name for them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's arbitrary uid has no entry; KeyError until 3.12
+        return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from core.agent.loop import LoopOptions, Prefix
 from core.agent.prompts import PromptSize, system_prompt
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
-from core.messages import LaneKey, PlatformName, SendFile
+from core.messages import Address, LaneKey, PlatformName, SendFile
 from core.ports import Platform, ToolContext
 from core.sessions.lane import Busy
 from core.tools.registry import Registry
@@ -29,6 +29,7 @@ from gateway.access import Access, Allowlist
 from gateway.bystander import Beside
 from gateway.card import Cards
 from gateway.clock import SystemClock
+from gateway.compose.folders import MAIN_CHAT, folder_of
 from gateway.compose.models import Models
 from gateway.compose.setup import Endpoint, LocalModel, PlatformMaker, Setup
 from gateway.delivery import Delivery
@@ -49,14 +50,14 @@ from gateway.worker import AgentWorker, Crew, Surroundings
 class Choices:
     """What this run is made of beside its settings.
 
-    `console` ends the program when its person leaves; `here` is the folder its lane works in,
-    None for one in the data directory. `local` serves the embedded model, where it is used.
+    `console` ends the program when its person leaves; it talks at `talk` alone. `local` serves
+    the embedded model, where it is used.
     `hidden` files and folders (the configuration, credentials) are out of the agent's reach.
     """
 
     platforms: Sequence[PlatformMaker] = ()
     console: PlatformMaker | None = None
-    here: Mapping[LaneKey, Path] | None = None
+    talk: Address = MAIN_CHAT
     local: LocalModel | None = None
     hidden: Sequence[Path] = ()
 
@@ -181,8 +182,10 @@ class _Builder:
 
     def folder(self, lane: LaneKey) -> Path:
         """Where a lane works."""
-        here = (self._choices.here or {}).get(lane)
-        return here or home_of(lane, self._home)
+        folder = folder_of(lane)
+        if folder is not None and folder.is_dir():
+            return folder
+        return home_of(lane, self._home)
 
     def _rehome(self, old: LaneKey, new: LaneKey) -> None:
         share_home(old, new, self._home)
@@ -211,6 +214,7 @@ class _Builder:
             clock=self._clock,
             run_id=self._store.run,
             redact=Redactor(secrets_of(self._settings)),
+            talk=self._choices.talk,
             at_rest=self._stillness.of,
             folder=self.folder,
         )
@@ -219,7 +223,7 @@ class _Builder:
         if self._choices.console is None:
             return None
         console = Redacted(self._choices.console(setup), setup.redact)
-        platforms.add(console)
+        platforms.add(console, only=self._choices.talk)
         return console
 
     def _registry(self) -> Registry:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from core.messages import LaneKey
+from core.messages import Address, LaneKey
 from core.ports import Clock, Platform
 from gateway.redact import Redactor
 from gateway.settings import Settings
@@ -18,7 +18,8 @@ from gateway.settings import Settings
 class Setup:
     """One run: its settings, its data directory, and the name of this start.
 
-    `at_rest` returns when a lane has nothing left to do. `folder` is where a lane works.
+    `at_rest` returns when a lane has nothing left to do. `folder` is where a lane
+    works; `talk` is where a console talks.
     """
 
     settings: Settings
@@ -28,6 +29,7 @@ class Setup:
     redact: Redactor
     at_rest: Callable[[LaneKey], Awaitable[None]]
     folder: Callable[[LaneKey], Path]
+    talk: Address
 
 
 PlatformMaker: TypeAlias = Callable[[Setup], Platform]

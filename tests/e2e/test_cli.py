@@ -15,11 +15,15 @@ HEAVY = {"aiohttp", "asyncio", "openai", "prompt_toolkit", "pydantic", "rich", "
 HEAVY |= {"telegram", "tree_sitter", "yaml"}
 
 
-def pursuit(*line: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def pursuit(
+    *line: str, home: Path, cwd: Path | None = None, words: str = "", **environ: str
+) -> subprocess.CompletedProcess[str]:
     bare = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
     return subprocess.run(
         [str(PURSUIT), *line],
         env={**bare, **environ},
+        cwd=cwd,
+        input=words,
         capture_output=True,
         text=True,
         timeout=60,
@@ -101,3 +105,29 @@ def test_the_data_folder_of_a_run_is_for_its_user_alone(tmp_path: Path) -> None:
     pursuit("up", home=tmp_path, **environ)
     folder = tmp_path / ".local" / "state" / "pursuit"
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_folder_that_was_there_is_closed_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir(mode=0o755)
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    pursuit("chat", "--data", str(folder), home=tmp_path, **environ)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    modes = {file.name: file.stat().st_mode & 0o777 for file in folder.glob("*.*")}
+    assert modes.pop("pursuit.db") == 0o600
+    assert set(modes.values()) <= {0o600}
+
+
+def test_each_folder_has_a_conversation_and_a_goal_of_its_own(tmp_path: Path) -> None:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+    def told(folder: str, words: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        line = ("chat", "--data", str(tmp_path / "data"))
+        return pursuit(*line, home=tmp_path, cwd=tmp_path / folder, words=words, **environ)
+
+    first = told("a|b", "/goal count the stars\n/goal pause\n")
+    assert "count the stars" in first.stderr
+    assert str(tmp_path / "a|b") in first.stderr
+    assert "count the stars" not in told("c", "/goal status\n").stdout
+    assert "count the stars" in told("a|b", "/goal status\n").stdout
