@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -53,6 +55,7 @@ def open_database(path: Path, *, waits: bool = True) -> sqlite3.Connection:
 
     Raises UserError for a file that is no database, is damaged, or is from a newer version.
     """
+    _make_private(path)
     try:
         conn = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, factory=Connection
@@ -81,10 +84,21 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return conn
 
 
+def _make_private(path: Path) -> None:
+    """Let the user alone read the conversations, whoever may enter the folder; SQLite gives the
+    files beside this one its mode."""
+    with suppress(OSError):  # whatever forbids it, opening fails on it too and says so
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for file in (path, path.with_name(LOG_NAME), path.with_name(f"{FILE_NAME}-shm")):
+            if file.exists():
+                file.chmod(0o600)
+
+
 def _check(conn: sqlite3.Connection, path: Path) -> None:
     (verdict,) = conn.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
-        raise sqlite3.DatabaseError(verdict)
+        # The verdict has many lines, which mean nothing to a person.
+        raise sqlite3.DatabaseError("the integrity check failed")
 
 
 def _migrate(conn: sqlite3.Connection, path: Path) -> None:
@@ -117,7 +131,8 @@ def _damaged(path: Path, error: sqlite3.DatabaseError) -> str:
             f"Cannot open the database {path}: {error}. Check the folder's rights and space, "
             "and that no other program has the file open."
         )
+    reason = " ".join(str(error).split())
     return (
-        f"The database {path} is damaged ({error}). Nothing was changed. Move it away and start "
+        f"The database {path} is damaged ({reason}). Nothing was changed. Move it away and start "
         f"again, or save what can be read with: sqlite3 {path} .recover | sqlite3 new.db"
     )

@@ -230,6 +230,7 @@ def _tell_all(
 
 def _fill(path: Path) -> None:
     try:
+        path.touch(mode=0o600)
         with path.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
     except OSError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -41,7 +43,8 @@ def read_config(path: Path) -> str:
 
 def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
     """The folder for everything that Pursuit keeps, made for this user alone if it is new:
-    `data` if given, else `$PURSUIT_HOME`, else `$XDG_STATE_HOME/pursuit`.
+    `data` if given, else `$PURSUIT_HOME`, else `$XDG_STATE_HOME/pursuit`. One that
+    was there is closed to others.
 
     Raises NoPermission or UserError when it cannot be made or written to.
     """
@@ -50,6 +53,7 @@ def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
     folder = folder.absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(folder)
         probe = folder / ".writable"
         probe.touch(mode=0o600)
         probe.unlink()
@@ -58,6 +62,15 @@ def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
     except OSError as error:
         raise UserError(_cannot_use(folder, error.strerror or "unknown error")) from error
     return folder
+
+
+def _make_private(folder: Path) -> None:
+    """Close a folder that was there before to others, where it is this user's and no place that
+    they use for more than Pursuit."""
+    status = folder.stat()
+    shared = status.st_mode & stat.S_ISVTX or folder in {Path.home(), Path(folder.anchor)}
+    if status.st_uid == os.geteuid() and not shared and status.st_mode & 0o077:
+        folder.chmod(0o700)
 
 
 def _cannot_use(folder: Path, reason: str) -> str:
