@@ -21,8 +21,7 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO must
 
 OUTSIDE = (
     "{path} is outside the workspace ({workspace}): use a path relative to it. An owner can admit"
-    " more in the config: `workspace.allow` lists folders that /workspace may bind,"
-    " `workspace.extra` folders that the tools may always use."
+    " more in the config: `workspace.extra` lists folders that the tools may always use."
 )
 
 

@@ -37,12 +37,11 @@ async def lane(tmp_path: Path) -> AsyncIterator[Lane]:
     ["../../secret.txt", "/etc/passwd", "~/x", "a/../../../secret.txt", "//etc/passwd", ".."],
 )
 @pytest.mark.parametrize("tool", ["read_file", "write_file", "patch_file", "list_files"])
-async def test_a_path_outside_is_refused_and_names_both_keys(
+async def test_a_path_outside_is_refused_and_names_the_key(
     lane: Lane, tool: str, path: str
 ) -> None:
     more = {"write_file": {"content": "x"}, "patch_file": {"old": "a", "new": "b"}}
     result = await lane.call(tool, path=path, **more.get(tool, {}))
-    assert "workspace.allow" in result.text
     assert "workspace.extra" in result.text
     assert not result.receipt.ok
     assert (lane.data / "secret.txt").read_text() == SECRET
