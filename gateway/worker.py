@@ -4,7 +4,7 @@ ended. The border at which a turn's faults stop: nothing of one turn reaches ano
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +30,8 @@ from core.messages import (
 )
 from core.ports import Clock, Model, ToolContext, ToolSpec
 from core.sessions.lane import Outcome, RowKind
-from core.sessions.ports import Begun, Ending, ReceiptOf, Store, TurnRef
-from core.tools.definitions import THINK
+from core.sessions.ports import Begun, Ending, Store, TurnRef
+from core.sessions.receipts import receipts_of
 from core.tools.registry import Registry
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
@@ -40,10 +40,8 @@ from gateway.turn_log import StoredLog
 
 log = structlog.get_logger(__name__)
 
-RECEIPTS_KEPT = 12
-ARGUMENTS_KEPT = 400
-RESULT_KEPT = 200
 REVOKED = "the person who set it may no longer use this bot here; an admitted one can resume it"
+SENDER_REVOKED = "⚠ Not worked on: the person who sent this may no longer use this bot here."
 UNSHOWN = "(The answer holds nothing that can be shown.)"
 CRASHED = "an internal error; the log has the details"
 
@@ -145,7 +143,7 @@ class AgentWorker:
         address = Address.of(ref.lane)
         principal = self._rights(address, begun)
         if principal is None:
-            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=REVOKED)
+            return self._refusal(address, begun)
         if begun.turn.kind is RowKind.DRAFT:
             return await around.drafter.draft(begun)
         sources = tuple(
@@ -155,6 +153,18 @@ class AgentWorker:
             ending = await self._answer(ref, begun, principal, narration)
             narration.answered = ending.outcome is Outcome.ANSWERED
             return ending
+
+    def _refusal(self, address: Address, begun: Begun) -> Ending:
+        """The end of a turn whose principal was revoked. A message of theirs is answered in words,
+        so that the session's goal, which is not to blame, goes on."""
+        if begun.turn.goal is not None:
+            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=REVOKED)
+        return Ending(
+            outcome=Outcome.ANSWERED,
+            seconds=0.0,
+            answer=SENDER_REVOKED,
+            posts=self._posts(address, SENDER_REVOKED, begun),
+        )
 
     def _rights(self, address: Address, begun: Begun) -> Principal | None:
         """The turn's principal with the role they have by now; None when it was revoked."""
@@ -206,7 +216,7 @@ class AgentWorker:
                     seconds=0.0,
                     answer=text,
                     posts=self._posts(address, text, begun),
-                    receipts=_receipts(results),
+                    receipts=receipts_of(results),
                     counted=counted,
                 )
             case Failed(error=reason) | OutOfBudget(sentence=reason):
@@ -228,20 +238,6 @@ class AgentWorker:
             if stored == mine:
                 return self._crew.prefix
         return _load_prefix(stored)
-
-
-def _receipts(results: Sequence[ToolResult]) -> tuple[ReceiptOf, ...]:
-    """What the judge is shown; a thought is the model's own word and proves nothing."""
-    seen = [result for result in results if result.call.name != THINK.name]
-    return tuple(
-        ReceiptOf(
-            tool=result.call.name,
-            arguments=result.call.arguments[:ARGUMENTS_KEPT],
-            receipt=result.receipt,
-            result=result.text[-RESULT_KEPT:],
-        )
-        for result in seen[-RECEIPTS_KEPT:]
-    )
 
 
 def _pinned(begun: Begun) -> str:

@@ -128,6 +128,49 @@ async def test_a_goal_whose_setter_lost_the_right_pauses(tmp_path: Path) -> None
         assert len(bot.models.of("main")) == 1
 
 
+async def test_a_goal_whose_setter_lost_the_right_goes_on_for_who_resumes_it(
+    tmp_path: Path,
+) -> None:
+    members = {"telegram": {"members": [BOB.id]}}
+    async with running_bot(tmp_path, access=members) as bot:
+        team = bot.people.group()
+        bot.models.default("main", counting())
+        bot.models.script("judge", text(NOT_YET.text, gate="never"), NOT_YET, DONE)
+        bot.say("@pursuit_bot /goal write it", user=BOB, chat=team)
+        await bot.asked(1, "judge")
+        await bot.stop()
+        bot.settings = settings_of(bot.people, bot.models, {})
+        await bot.start()
+        await bot.heard("an admitted one can resume it", chat=team)
+        bot.say("@pursuit_bot /goal resume", chat=team)
+        await bot.heard("▶ Goal resumed", "Step 2.", "✓ Goal achieved", chat=team)
+
+
+async def test_a_message_whose_sender_lost_the_right_leaves_the_goal_alone(
+    tmp_path: Path,
+) -> None:
+    members = {"telegram": {"members": [BOB.id]}}
+    async with running_bot(tmp_path, access=members) as bot:
+        team = bot.people.group()
+        bot.models.script("main", text("Too late.", gate="never"), text("Half."), text("All."))
+        bot.models.script("judge", NOT_YET, DONE)
+        bot.say("@pursuit_bot /goal write it", chat=team)
+        await bot.asked(1)
+        bot.say("@pursuit_bot delete it", user=BOB, chat=team)
+        await bot.all_said(team)
+        await bot.stop()
+        bot.settings = settings_of(bot.people, bot.models, {})
+        await bot.start()
+        said = await bot.heard(
+            "Half.",
+            "⚠ Not worked on: the person who sent this may no longer use this bot here.",
+            "All.",
+            "✓ Goal achieved",
+            chat=team,
+        )
+        assert not any("Goal paused" in words for words in said)
+
+
 async def test_an_old_goals_verdict_cannot_end_a_new_one(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", text("First."), text("Second.", gate="never"))
