@@ -42,16 +42,18 @@ def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoi
 
 
 def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
-    """The newest status message with its goal, once it has arrived: an older one is another
-    goal's, or was left behind."""
+    """The newest status message of the session's goal, once it has arrived: an older one was
+    left behind."""
     session = conn.execute("SELECT session FROM lane WHERE key = ?", (lane,)).fetchone()
+    goal = load_slot(conn, session[0]).goal if session else None
+    if goal is None:
+        return None
     found = conn.execute(
         "SELECT remote_id, body, state, doubtful FROM outbox "
-        "WHERE lane = ? AND card = 1 AND state <> 'dead' ORDER BY id DESC LIMIT 1",
-        (lane,),
+        "WHERE lane = ? AND card = 1 AND goal = ? AND state <> 'dead' ORDER BY id DESC LIMIT 1",
+        (lane, goal.id),
     ).fetchone()
-    goal = load_slot(conn, session[0]).goal if session else None
-    if found is None or found[2] != "sent" or goal is None:
+    if found is None or found[2] != "sent":
         return None
     what = codec.load_outbound(found[1])
     line = what.text if isinstance(what, Say) else ""

@@ -106,7 +106,8 @@ class Transaction:
         match effect:
             case Post(text, card, buttons):
                 self.said.append(text)
-                self.post(lane.key, Say(text, buttons=buttons), card=card)
+                goal = lane.slot.goal if card else None
+                self.post(lane.key, Say(text, buttons=buttons), card=goal)
             case Enqueue():
                 self._enqueue(lane, effect)
             case Drop(seqs):
@@ -144,18 +145,27 @@ class Transaction:
         lane: LaneKey,
         what: Outbound,
         *,
-        card: bool = False,
+        card: Goal | None = None,
         turn: TurnId | None = None,
         last_part: bool = True,
         key: str = "",
     ) -> None:
-        """Queue something for the lane's chat, once per key."""
+        """Queue something for the lane's chat, once per key; `card` is the goal whose status
+        message it is."""
         if not key:
             key, self.posts = f"{self.key}:{self.posts}", self.posts + 1
         self.conn.execute(
-            "INSERT INTO outbox (lane, turn_key, turn, card, last_part, body, state) "
-            "VALUES (?, ?, ?, ?, ?, ?, 'ready') ON CONFLICT (turn_key) DO NOTHING",
-            (lane, key, turn, card, last_part, codec.dump_outbound(what)),
+            "INSERT INTO outbox (lane, turn_key, turn, card, goal, last_part, body, state) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 'ready') ON CONFLICT (turn_key) DO NOTHING",
+            (
+                lane,
+                key,
+                turn,
+                card is not None,
+                card.id if card else None,
+                last_part,
+                codec.dump_outbound(what),
+            ),
         )
         self.deliver.add(lane)
 

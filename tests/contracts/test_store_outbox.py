@@ -104,6 +104,21 @@ async def test_the_goals_first_line_is_its_card_with_buttons(rig: Rig) -> None:
     assert [button.command for button in out.what.buttons] == ["/goal pause", "/stop"]
 
 
+async def test_a_sessions_card_is_never_that_of_another_sessions_goal(rig: Rig) -> None:
+    await rig.answer(await rig.goal("Write a poem"))
+    await rig.tell("/goal pause")
+    await rig.heard()
+    first = await rig.store.card(LANE)
+    assert first is not None
+    await rig.tell("/new")
+    await rig.begin()
+    assert await rig.store.card(LANE) is None
+    await rig.answer(await rig.goal("Write a song"))
+    await rig.tell("/resume")
+    await rig.begin()
+    assert await rig.store.card(LANE) == first
+
+
 async def test_a_new_goals_card_is_not_the_old_goals_message(rig: Rig) -> None:
     await rig.answer(await rig.goal("Write a poem"))
     await rig.heard()

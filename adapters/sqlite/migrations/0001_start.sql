@@ -97,6 +97,7 @@ CREATE TABLE outbox (
   turn_key  TEXT NOT NULL UNIQUE,
   turn      INTEGER,
   card      INTEGER NOT NULL DEFAULT 0,
+  goal      INTEGER,                    -- whose status message a card is
   last_part INTEGER NOT NULL DEFAULT 1,
   body      TEXT NOT NULL,
   state     TEXT NOT NULL CHECK (state IN ('ready', 'sending', 'sent', 'dead')),
@@ -108,7 +109,7 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_open ON outbox (lane, id) WHERE state IN ('ready', 'sending');
 
 CREATE INDEX outbox_over ON outbox (first_try) WHERE state IN ('sent', 'dead') AND card = 0;
-CREATE INDEX outbox_cards ON outbox (lane, id) WHERE card = 1;
+CREATE INDEX outbox_cards ON outbox (lane, goal, id) WHERE card = 1;
 
 CREATE TABLE timer (
   lane       TEXT PRIMARY KEY,
