@@ -23,7 +23,7 @@ BROAD = {
     "gateway/worker.py AgentWorker.work": "a turn: its lane and all others go on",
     # Nothing is kept from the caller.
     "adapters/local_model/serve.py LocalServer._spawn": "ends the child, raises again",
-    "adapters/sqlite/writer.py _run_one": "hands a job's fault to its caller, in the caller's thread",
+    "adapters/sqlite/writer.py _run_one": "hands a job's fault to its caller",
     "adapters/workspace/files.py _replace": "removes the half-written file, raises again",
     "adapters/workspace/process.py Process.start": "closes the pipe, raises again",
     "gateway/compose/run.py live": "closes the store, raises again",
@@ -49,8 +49,10 @@ def inside(node: ast.AST, names: tuple[str, ...] = ()) -> Iterator[tuple[str, as
     """Every node with the dotted name of the function or class that it stands in."""
     for child in ast.iter_child_nodes(node):
         yield ".".join(names), child
-        named = isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        yield from inside(child, (*names, child.name) if named else names)
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from inside(child, (*names, child.name))
+        else:
+            yield from inside(child, names)
 
 
 def catches_all(node: ast.AST) -> bool:
