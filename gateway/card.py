@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from dataclasses import replace
 
 import structlog
 
@@ -12,6 +13,7 @@ from core.goals.contract import show_duration
 from core.goals.goal import GoalStatus
 from core.goals.texts import brief
 from core.messages import Address, Button, LaneKey, RemoteId, Say
+from core.ports import Platform
 from core.sessions.lane_tasks import LaneTasks
 from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
 from core.sessions.ports import CardFacts, Store
@@ -62,7 +64,8 @@ class Cards:
         if facts is None or platform is None:
             return None
         what = Say(text_of(facts), buttons=BUTTONS.get(facts.goal.status, ()))
-        if self._shown.get(lane) == (facts.remote, what):
+        before = self._shown.get(lane)
+        if before == (facts.remote, what):
             return None  # an edit that changes nothing would count all the same
         try:
             await platform.edit(address, facts.remote, what)
@@ -72,7 +75,19 @@ class Cards:
         self._shown[lane] = (facts.remote, what)
         if len(self._shown) > REMEMBERED:
             self._shown.popitem(last=False)
+        if before is not None and before[0] != facts.remote and before[1].buttons:
+            await self._retire(platform, address, *before)
         return None
+
+    async def _retire(
+        self, platform: Platform, address: Address, remote: RemoteId, what: Say
+    ) -> None:
+        """Take the buttons off a message that another one has replaced: they would act on the
+        lane's goal of now."""
+        try:
+            await platform.edit(address, remote, replace(what, buttons=()))
+        except PursuitError as error:
+            log.debug("card_not_retired", lane=address.key, error=str(error))
 
 
 def text_of(facts: CardFacts) -> str:

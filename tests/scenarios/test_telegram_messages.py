@@ -38,6 +38,21 @@ async def test_the_status_message_is_edited_in_place(tmp_path: Path) -> None:
         assert sum("Goal set" in words for words in bot.said()) == 1
 
 
+async def test_a_status_message_that_was_replaced_loses_its_buttons(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.default("main", text("Half.", gate="never"))
+        bot.say("/goal paint it")
+        await bot.asked(1)
+        old = await bot.until(lambda: showing(bot, "paint it\nactive · ", ANNA.id))
+        bot.say("/stop")
+        bot.say("/new")
+        await bot.heard("✦ New session.")
+        bot.say("/goal sing it")
+        new = await bot.until(lambda: showing(bot, "sing it\nactive · ", ANNA.id))
+        await bot.until(lambda: not old.buttons)
+        assert [label for label, _ in new.buttons] == ["Pause", "Stop"]
+
+
 async def test_the_status_message_of_a_cooling_group_is_brought_up_to_date(
     tmp_path: Path,
 ) -> None:
