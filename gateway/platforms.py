@@ -106,16 +106,15 @@ class Redacted:
 async def supervise(platform: Platform, intake: Intake) -> None:
     """Run a platform for as long as it can; one that fails never stops another.
 
-    After a transient fault it is rebuilt with a growing pause; a permanent one leaves it down
-    and says why. Returns when the platform ends by itself.
+    After a transient fault it is rebuilt with a growing pause; a permanent one is raised
+    and leaves it down. Returns when the platform ends by itself.
     """
     pause = FIRST_PAUSE_S
     while True:
         started = asyncio.get_running_loop().time()
         try:
             await platform.run(intake)
-        except (UserError, PermanentError) as error:
-            log.error("platform_down", platform=platform.name, error=str(error))
+        except (UserError, PermanentError):
             raise
         except TransientError as error:
             log.warning("platform_failed", platform=platform.name, error=str(error))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import structlog
 
-from core.errors import PursuitError, UserError
+from core.errors import PursuitError
 from core.ports import Platform
 from core.sessions.ports import Store
 from gateway.card import Cards
@@ -69,8 +69,6 @@ class Program:
         Raises a platform's error when every one of them is down for good.
         """
         try:
-            if not list(self._parts.platforms):
-                raise UserError(NO_PLATFORM)
             self._listen_to_signals()
             async with asyncio.TaskGroup() as core:
                 running = self._start_core(core)
@@ -82,7 +80,7 @@ class Program:
             for close in self._parts.closers:
                 await close()
         if self._failed and not self._stop.is_set():
-            raise self._failed[0]
+            raise self._failed[-1]
 
     def _start_core(self, core: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Start all that works on what was accepted; eternal, so each is cancelled at the end."""
@@ -116,6 +114,9 @@ class Program:
             await supervise(platform, self._parts.router)
         except PursuitError as error:
             self._failed.append(error)
+            if self._stop.is_set() or len(self._failed) < len(list(self._parts.platforms)):
+                # The last one's error is what ends the program, and is told then.
+                log.error("platform_down", platform=platform.name, error=str(error))
         if platform is self._parts.console:
             self._stop.set()
 
@@ -137,6 +138,8 @@ class Program:
     def _told_to_stop(self) -> None:
         if self._stop.is_set():
             os._exit(0)  # told twice: now; the store survives that
+        if self._parts.console is None:
+            log.info("stopping")
         self._stop.set()
 
 

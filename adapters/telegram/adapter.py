@@ -90,6 +90,8 @@ class TelegramPlatform:
             try:
                 async with asyncio.TaskGroup() as group:
                     me = await self._introduce()
+                    way = "polling" if self._options.webhook is None else "webhook"
+                    log.info("Telegram is connected: @%s, by %s", me.username, way)
                     group.create_task(self._offer_menu(), name="telegram-menu")
                     await self._receive(intake, me, group)
             except BaseExceptionGroup as failures:

@@ -42,6 +42,7 @@ class Outcome:
                 usage.show()
                 self.code = usage.exit_code
             case [click.Abort() | KeyboardInterrupt(), *_]:
+                click.echo("Interrupted.", err=True)
                 self.code = INTERRUPTED
             case [PursuitError(), *_] as leaves if all(
                 isinstance(e, PursuitError) for e in leaves

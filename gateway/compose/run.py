@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import structlog
 
 from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import SqliteStore
@@ -17,6 +20,7 @@ from adapters.workspace.tools import workspace_tools
 from adapters.workspace.workspace import home_of, share_home
 from core.agent.loop import LoopOptions, Prefix
 from core.agent.prompts import PromptSize, system_prompt
+from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
 from core.messages import Address, LaneKey, PlatformName, SendFile
@@ -38,12 +42,14 @@ from gateway.judging import Court
 from gateway.lanes import Followers, Lanes
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms, Redacted
-from gateway.program import FINISH_S, Parts, Program
+from gateway.program import FINISH_S, NO_PLATFORM, Parts, Program
 from gateway.redact import Redactor
 from gateway.router import LaneRules, Router
 from gateway.settings import Settings, chosen, secrets_of
 from gateway.stillness import Stillness
 from gateway.worker import AgentWorker, Crew, Surroundings
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +78,28 @@ def run(settings: Settings, data: Path, choices: Choices) -> int:
 
 
 async def live(settings: Settings, data: Path, choices: Choices) -> None:
-    """The program's whole life, for a loop that runs already."""
-    async with _local(settings, data, choices.local) as endpoint:
-        clock = SystemClock()
-        store = SqliteStore(
-            data,
-            clock=clock,
-            run=uuid.uuid4().hex[:12],
-            goal_defaults=_budget(settings),
-        )
-        await store.open()
-        try:
-            parts = _Builder(settings, data, choices, store, endpoint).build()
-        except BaseException:
-            await store.close()
-            raise
+    """The program's whole life, for a loop that runs already.
+
+    What fails at once comes before the embedded model, which may have to be fetched first.
+    """
+    if not choices.platforms and choices.console is None:
+        raise UserError(NO_PLATFORM)
+    store = SqliteStore(
+        data,
+        clock=SystemClock(),
+        run=uuid.uuid4().hex[:12],
+        goal_defaults=_budget(settings),
+    )
+    await store.open()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(store.close)
+        endpoint = await stack.enter_async_context(_local(settings, data, choices.local))
+        parts = _Builder(settings, data, choices, store, endpoint).build()
+        level = logging.INFO if choices.console is None else logging.DEBUG
+        model, names = chosen(settings, "agent").name, [str(p.name) for p in parts.platforms]
+        log.log(level, "started", data=str(data), model=model, platforms=names)
         await Program(parts).run()
+        log.log(level, "stopped")
 
 
 @asynccontextmanager

@@ -131,3 +131,11 @@ def test_each_folder_has_a_conversation_and_a_goal_of_its_own(tmp_path: Path) ->
     assert str(tmp_path / "a|b") in first.stderr
     assert "count the stars" not in told("c", "/goal status\n").stdout
     assert "count the stars" in told("a|b", "/goal status\n").stdout
+
+
+def test_nothing_is_fetched_or_made_for_a_gateway_with_nothing_to_run(tmp_path: Path) -> None:
+    done = pursuit("up", "--data", str(tmp_path / "d"), home=tmp_path)
+    assert (done.returncode, done.stdout) == (69, "")
+    assert "access.telegram.owners" in done.stderr
+    assert "Local model" not in done.stderr
+    assert not (tmp_path / "d" / "pursuit.db").exists()
