@@ -12,8 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from core.agent.compaction import estimate
-from core.agent.transcript import User
+from core.agent.sizes import request_size
 from core.errors import TransientError
 from core.goals.events import Unavailable
 from core.goals.judge import (
@@ -60,7 +59,12 @@ class Follows(Protocol):
 
 
 class Court:
-    """Runs judgements, one at a time for a lane; `run` is its life."""
+    """Runs judgements, one at a time for a lane; `run` is its life.
+
+    `retry_s` is how long it waits before it asks a store again whose disk was full.
+    """
+
+    retry_s = RETRY_S
 
     def __init__(
         self,
@@ -98,11 +102,13 @@ class Court:
         if asked is None or self._lanes is None:
             return
         booked: Reserved | CapReached | None = None
+        started = self._clock.monotonic()
         try:
             subject = await self._subject(lane, asked)
             booked = await self._book(lane, asked, subject)
             if isinstance(booked, CapReached):
                 return
+            started = self._clock.monotonic()
             outcome = await judge(
                 self._model, subject, profile=self._profile, timeout_s=self._timeout_s
             )
@@ -112,8 +118,16 @@ class Court:
         log.info(
             "judged", lane=lane, goal=asked.goal.id, word=repr(outcome.word), sample=outcome.sample
         )
-        reservation = booked.id if isinstance(booked, Reserved) else None
-        await self._report(lane, asked, outcome, reservation)
+        spent = UsageOf(
+            session=asked.session,
+            goal=asked.goal.id,
+            purpose=PURPOSE,
+            model=self._model.name,
+            usage=outcome.usage,
+            reservation=booked.id if isinstance(booked, Reserved) else None,
+            seconds=self._clock.monotonic() - started,
+        )
+        await self._report(lane, asked, outcome, spent)
 
     async def _subject(self, lane: LaneKey, asked: OpenJudgement) -> JudgeInput:
         return JudgeInput(
@@ -133,29 +147,26 @@ class Court:
         if budget.tokens is None and budget.cost is None and budget.seconds is None:
             return None
         request = judge_request(subject, self._profile)
-        size = estimate((User(request.system), *request.messages))
+        size = request_size(request)
         most = Usage(size, 0, self._model.max_output_tokens)
-        booked, signals = await self._store.reserve_verdict(
-            lane,
-            asked,
-            Estimate(most.input_tokens + most.output_tokens, self._model.price(most)),
-            now=self._clock.now(),
-        )
+        estimate = Estimate(size + most.output_tokens, self._model.price(most), most.output_tokens)
+        while True:
+            try:
+                booked, signals = await self._store.reserve_verdict(
+                    lane, asked, estimate, now=self._clock.now()
+                )
+            except TransientError as error:  # a full disk is no fault of the judge
+                log.error("verdict_not_booked", lane=lane, error=str(error))
+                await asyncio.sleep(self.retry_s)
+            else:
+                break
         if self._lanes is not None:
             self._lanes.follow(signals)
         return booked
 
     async def _report(
-        self, lane: LaneKey, asked: OpenJudgement, outcome: JudgeOutcome, reservation: int | None
+        self, lane: LaneKey, asked: OpenJudgement, outcome: JudgeOutcome, spent: UsageOf
     ) -> None:
-        spent = UsageOf(
-            session=asked.session,
-            goal=asked.goal.id,
-            purpose=PURPOSE,
-            model=self._model.name,
-            usage=outcome.usage,
-            reservation=reservation,
-        )
         while self._lanes is not None:
             try:
                 signals = await self._store.judged(
@@ -163,7 +174,7 @@ class Court:
                 )
             except TransientError as error:
                 log.error("verdict_not_saved", lane=lane, error=str(error))
-                await asyncio.sleep(RETRY_S)
+                await asyncio.sleep(self.retry_s)
             else:
                 self._lanes.follow(signals)
                 return

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from core.ports import Completion, Model, Request, Usage
+from core.ports import Completion, FailureKind, Model, ModelFailure, Request, Usage
 
 
 class LimitedModel:
     """A `Model` that shares a number of slots with others; a slot is held only for the call.
 
-    The wait for a slot counts toward the request's own deadline only once the call starts.
+    The request's own deadline starts when the slot is had: no wait for one counts toward it.
     """
 
     def __init__(self, model: Model, slots: asyncio.Semaphore) -> None:
@@ -26,7 +26,16 @@ class LimitedModel:
     ) -> Completion:
         """See `Model.complete`."""
         async with self._slots:
-            return await self._model.complete(request, on_text)
+            try:
+                async with asyncio.timeout(request.deadline_s) as limit:
+                    return await self._model.complete(request, on_text)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return ModelFailure(
+                    FailureKind.TRANSIENT,
+                    f"{self.name} did not finish its answer within {request.deadline_s:g} s",
+                )
 
     def price(self, usage: Usage) -> float:
         """See `Model.price`."""

@@ -29,6 +29,8 @@ TERM_LIMIT = 2_048
 FILES_SHOWN = 40
 VERDICT_LIMIT = 20_000
 SAMPLE_LIMIT = 200
+PATIENCE_S = 3_600.0
+"""How long a call may wait for its turn at the model; only a model that is stuck takes so long."""
 NO_REASON = "no reason was given"
 
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
@@ -121,13 +123,18 @@ async def judge(
     profile: JudgeProfile = JudgeProfile.FULL,
     timeout_s: float = 30.0,
 ) -> JudgeOutcome:
-    """Ask the judge once, for at most `timeout_s` seconds. Failures are words, not raises."""
+    """Ask the judge once. Failures are words, not raises.
+
+    `timeout_s` bounds the call itself and is the model's to keep: waiting for a model that others
+    use is no fault of the judge.
+    """
     request = replace(judge_request(subject, profile), deadline_s=timeout_s)
+    guard_s = timeout_s + PATIENCE_S
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(guard_s):
             completion = await model.complete(request)
     except TimeoutError:
-        return JudgeOutcome(Unavailable(f"the judge gave no verdict in {timeout_s:g} s"), Usage())
+        return JudgeOutcome(Unavailable(f"the judge gave no verdict in {guard_s:g} s"), Usage())
     if isinstance(completion, ModelFailure):
         reason = one_line(completion.message, REASON_LIMIT)
         return JudgeOutcome(Unavailable(f"the judge failed: {reason}"), completion.usage)

@@ -24,6 +24,7 @@ from core.goals.judge import (
     read_verdict,
 )
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
+from gateway.limits import LimitedModel
 from tests.fakes.scripted_model import Held, ScriptedModel, says
 
 
@@ -233,10 +234,20 @@ async def test_an_unreadable_reply_keeps_a_sample() -> None:
 
 async def test_a_judge_that_hangs_is_cut_off_and_its_call_cancelled() -> None:
     model = ScriptedModel([Held(says("never"), asyncio.Event())])
-    outcome = await judge(model, SUBJECT, timeout_s=0.01)
-    assert outcome.word == Unavailable("the judge gave no verdict in 0.01 s")
+    limited = LimitedModel(model, asyncio.Semaphore(1))
+    outcome = await judge(limited, SUBJECT, timeout_s=0.01)
+    said = "the judge failed: scripted did not finish its answer within 0.01 s"
+    assert outcome.word == Unavailable(said)
     assert model.cancelled == 1
     assert model.requests[0].deadline_s == 0.01
+
+
+async def test_the_wait_for_a_model_that_others_use_is_no_fault_of_the_judge() -> None:
+    slots = asyncio.Semaphore(0)
+    model = LimitedModel(ScriptedModel([says('{"reason": "r", "done": true}')]), slots)
+    asyncio.get_running_loop().call_later(0.1, slots.release)
+    outcome = await judge(model, SUBJECT, timeout_s=0.02)
+    assert outcome.word == Verdict(True, "r")
 
 
 async def test_the_stop_of_the_caller_is_not_taken_for_a_timeout() -> None:
