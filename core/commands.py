@@ -16,8 +16,8 @@ from core.messages import Role
 class When(StrEnum):
     """When a command is taken."""
 
-    IDLE = "idle"
     ANY = "any time"
+    SETTING_WHEN_IDLE = "any time; a new goal or draft when idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         "goal",
         "Work on a goal until it is done; pause, resume, clear or show it",
         (
-            "/goal <text>: set the goal and start",
+            "/goal <text>: set the goal and start, when no turn runs or waits",
             "/goal: how it stands",
             "/goal pause | resume | clear",
             "/goal wait <duration>: rest, then go on by itself",
@@ -46,6 +46,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
             "/goal draft <text>: let a model propose a contract, then accept it",
             "/goal show: the goal with its contract, criteria and budgets",
         ),
+        when=When.SETTING_WHEN_IDLE,
         words=("status", "pause", "resume", "clear", "show", "wait", "budget", "draft", "accept"),
     ),
     CommandSpec(

@@ -18,12 +18,12 @@ from core.agent.transcript import Json, Receipt, User
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
+from core.goals.machine import MAX_WAIT_S
 from core.ports import Model, ModelFailure, Request, Usage
 
 ARGUMENTS_SHOWN = 120
 RESULT_SHOWN = 200
 REASON_LIMIT = 300
-MAX_WAIT_S = 1800.0
 GOAL_LIMIT = 8_192
 TERM_LIMIT = 2_048
 FILES_SHOWN = 40
