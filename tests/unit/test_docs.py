@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import click
 import pytest
 
+from adapters.console.menu import OWN_COMMANDS
 from gateway.cli import pursuit
+from gateway.cli.outcome import (
+    BAD_CONFIG,
+    BUG,
+    INTERRUPTED,
+    NO_PERMISSION,
+    TRY_LATER,
+    UNAVAILABLE,
+)
 from gateway.settings import ConfigError, load
 from gateway.settings.keys import ANY, fields, group_in
 
@@ -47,6 +57,23 @@ def test_the_readme_lists_every_command_of_the_shell() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"(?m)^\| `(pursuit [^`]+)` \|", text)
     assert sorted(listed) == sorted(_commands(pursuit, "pursuit"))
+
+
+def test_the_readme_names_the_terminals_own_commands_and_every_exit_code() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name, _ in OWN_COMMANDS if f"`/{name}" not in text] == []
+    codes = re.search(r"(?s)^Exit codes: (.*?)\.$", text, re.MULTILINE)
+    assert codes is not None
+    told = {int(code) for code in re.findall(r"\b\d+\b", codes[1])}
+    ends = {UNAVAILABLE, BUG, TRY_LATER, NO_PERMISSION, BAD_CONFIG, INTERRUPTED}
+    assert told == {0, 1, 2} | ends
+
+
+def test_the_licence_is_the_one_that_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert project["license"] == "Apache-2.0"
+    assert re.search(r"Apache License\s+Version 2\.0", licence)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -26,7 +26,6 @@ BROAD = {
     "adapters/sqlite/writer.py _run_one": "hands a job's fault to its caller",
     "adapters/workspace/files.py _replace": "removes the half-written file, raises again",
     "adapters/workspace/process.py Process.start": "closes the pipe, raises again",
-    "gateway/compose/run.py live": "closes the store, raises again",
 }
 """Every place that catches whatever comes, with the reason."""
 
