@@ -46,6 +46,8 @@ class Chat:
     read: int = 0
     ending: bool = False
     """Begin nothing new."""
+    ended: bool = False
+    """The person has had all they wanted."""
     _count: int = 0
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -129,7 +131,7 @@ async def _pursue(chat: Chat, name: str) -> None:
         await chat.news()
         chance = chat.rng.random()
         if chance < 0.06:
-            asked.append(chat.ask())
+            asked.append(chat.ask(TOGETHER))
         elif chance < 0.12:
             chat.say("/goal pause")
             await chat.news()

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +25,7 @@ class Victim:
         self.pid = 0
         """The living process, 0 for none."""
         self.lives = 0
+        self._killed = False
 
     async def start(self) -> None:
         """Begin a life; returns when its process exists, long before it is ready."""
@@ -32,11 +33,14 @@ class Victim:
         assert self._starter.stdin is not None
         self._starter.stdin.write(b"start\n")
         self.pid = int(await self._told("started"))
+        self._killed = False
         self.lives += 1
 
     def kill(self) -> None:
-        """kill -9, now; nothing when it is dead already."""
-        self._send(signal.SIGKILL)
+        """kill -9, now, once a life."""
+        if not self._killed:
+            self._killed = True
+            self._send(signal.SIGKILL)
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -55,7 +59,8 @@ class Victim:
 
     def _send(self, number: signal.Signals) -> None:
         if self.pid:
-            os.kill(self.pid, number)  # not reaped before `ended`, so the number is still its own
+            with suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(self.pid, number)
 
     async def _told(self, word: str) -> str:
         assert self._starter.stdout is not None

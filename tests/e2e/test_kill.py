@@ -123,22 +123,33 @@ async def _run(scene: Scene, aims: list[Aim]) -> None:
         for chat, life in zip(scene.chats, scene.lives, strict=True):
             scene.on.people.readers[chat.person.id] = chat.hear
             _furnish(scene, chat)
-            load.create_task(life(chat), name=f"person {chat.person.id}")
+            load.create_task(_lived(life, chat), name=f"person {chat.person.id}")
         for aim in aims:
             await killer.kill(aim)
         for chat in scene.chats:
             chat.ending = True
         await killer.victim.start()
-    await _settled(scene)
+        load.create_task(_settled(scene), name="settled")
     killer.victim.terminate()
     assert await killer.victim.ended() == 0, killer.victim.log()
 
 
 async def _settled(scene: Scene) -> None:
-    """Wait until the program has nothing left to do and Telegram nothing left to deliver."""
+    """Wait until everyone has had their answers, the program has nothing left to do, and
+    Telegram nothing left to deliver."""
     async with asyncio.timeout(SETTLED_S):
-        while scene.on.people.unconfirmed or not checks.quiet(scene.on.data):  # noqa: ASYNC110
+        while not _at_rest(scene):  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # another process's file tells nobody
+
+
+def _at_rest(scene: Scene) -> bool:
+    waiting = scene.on.people.unconfirmed or not all(chat.ended for chat in scene.chats)
+    return not waiting and checks.quiet(scene.on.data)
+
+
+async def _lived(life: Life, chat: Chat) -> None:
+    await life(chat)
+    chat.ended = True
 
 
 def _furnish(scene: Scene, chat: Chat) -> None:
