@@ -6,6 +6,7 @@ A variable `PURSUIT_GOALS__MAX_TURNS` and a credential file of that name (any ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,12 @@ from gateway.errors import ConfigError, KeyPath, Problem
 from gateway.settings.schema import DEFAULT_OPENAI_MODEL, LOCAL_MODEL, Settings
 
 PREFIX = "PURSUIT_"
+_NOT_OURS = re.compile(
+    r"PURSUIT_(?:HOME|RUN|(?:[A-Z0-9]+_)*"
+    r"(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?))"
+)
+"""PURSUIT_HOME says where the settings are, PURSUIT_RUN marks what the agent runs; the rest is
+what Kubernetes sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +45,12 @@ class Layer:
 
 
 def from_environment(environ: Mapping[str, str]) -> Layer:
-    """The settings among the environment's variables.
-
-    A name without `__` counts only when it is a group's: others, such as the ones Kubernetes
-    sets for a service called pursuit, are none of ours.
+    """The settings among the environment's variables: all of that prefix, so that a mistyped one
+    is refused as an unknown key; but for the ones that Kubernetes sets for a service of that
+    name.
     """
-    named = {name: f"environment variable {name}" for name in environ if _is_setting(name)}
+    ours = (name for name in environ if name.startswith(PREFIX) and not _NOT_OURS.fullmatch(name))
+    named = {name: f"environment variable {name}" for name in ours}
     return _layer((name, environ[name], origin) for name, origin in sorted(named.items()))
 
 

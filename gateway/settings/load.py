@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,11 +49,12 @@ def load(
     outer = from_environment(environ).over(from_credentials(Path(folder) if folder else None))
     outer = (flags or Layer()).over(outer)
     values = outer.over(Layer(document.values)).values
-    if not values.get("models") and not values.get("providers"):
+    bare = not values.get("models") and not values.get("providers")
+    if bare:
         implied = implicit_models(environ)
         outer = outer.over(implied)
         values = outer.over(Layer(document.values)).values
-    return _Loading(document, outer).settings(values, environ)
+    return _Loading(document, outer, bare).settings(values, environ)
 
 
 def config_file(config: Path | None = None) -> Path | None:
@@ -78,6 +79,8 @@ def data_dir(data: Path | None = None) -> Path:
 class _Loading:
     document: Document
     outer: Layer
+    implied: bool
+    """Whether the catalogue is the one of a configuration that has none."""
 
     def settings(self, values: Mapping[str, Json], environ: Mapping[str, str]) -> Settings:
         """Check the values and fill in what depends on others."""
@@ -88,9 +91,7 @@ class _Loading:
         self._refuse([(path, "is not valid Unicode text") for path in _garbled(tree)])
         unset = variables.unset
         settings = self._validated(tree, texts, unset)
-        if not settings.models:
-            self._refuse([(("models",), "no model uses the providers: name at least one")])
-        self._refuse(faults(settings, unset))
+        self._refuse(self._broken(settings, unset))
         filled = _filled(settings)
         filled.came_from(self.outer.origins)
         return filled
@@ -106,7 +107,29 @@ class _Loading:
                 details = error.errors(include_url=False)
             mended = [_mend(tree, detail, texts) for detail in details]
             if not any(mended):
-                self._refuse([_fault(detail, unset) for detail in details])
+                found = [_fault(detail, unset) for detail in details]
+                self._refuse([*found, *self._others(tree, details, unset)])
+
+    def _others(
+        self, tree: dict[str, Json], details: list[ErrorDetails], unset: Mapping[KeyPath, str]
+    ) -> list[tuple[KeyPath, str]]:
+        """The rules that the groups without such faults break."""
+        bad = {str(detail["loc"][0]) for detail in details if detail["loc"]}
+        good = {key: value for key, value in tree.items() if key not in bad}
+        try:
+            settings = Settings.model_validate_json(json.dumps(good), strict=True)
+        except ValidationError:
+            return []  # a text that is still to be mended
+        return self._broken(settings, unset, bad)
+
+    def _broken(
+        self, settings: Settings, unset: Mapping[KeyPath, str], without: Set[str] = frozenset()
+    ) -> list[tuple[KeyPath, str]]:
+        found = faults(settings, unset, without)
+        if not self.implied:
+            return found
+        note = "; the configuration names no models, and this is the default one"
+        return [(path, text + note if "(there:" in text else text) for path, text in found]
 
     def _refuse(self, found: list[tuple[KeyPath, str]]) -> None:
         if found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 from typing import TypeAlias
 
@@ -12,20 +12,32 @@ from gateway.settings.choice import JOBS, chosen
 from gateway.settings.schema import Provider, Settings, Task, Telegram
 
 Fault: TypeAlias = tuple[KeyPath, str]
+_CATALOGUE = frozenset({"providers", "models", "agent", "auxiliary"})
+_PEOPLE = frozenset({"platforms", "access"})
 _BOT_TOKEN = re.compile(r"[0-9]+:\S+")
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
-def faults(settings: Settings, unset: Mapping[KeyPath, str]) -> list[Fault]:
-    """Every broken rule with its key; `unset` are keys whose variable has no value."""
-    names = [*_models(settings), *_auxiliary(settings)]
-    used = set() if names else {chosen(settings, job).model.provider for job in JOBS}
-    return [
-        *names,
-        *_telegram(settings, unset),
-        *_used_providers(settings, unset, used),
-        *_unset(settings, unset, used),
-    ]
+def faults(
+    settings: Settings, unset: Mapping[KeyPath, str], without: Set[str] = frozenset()
+) -> list[Fault]:
+    """Every broken rule with its key; `unset` are keys whose variable has no value.
+
+    The groups `without` could not be read: rules that look at one of them are left out.
+    """
+    found: list[Fault] = []
+    used: set[str] = set()
+    if not without & _CATALOGUE:
+        found += [*_models(settings), *_auxiliary(settings)]
+        if settings.models and not found:
+            used = {chosen(settings, job).model.provider for job in JOBS}
+            found += _used_providers(settings, unset, used)
+        elif not settings.models:
+            found.append((("models",), "no model uses the providers: name at least one"))
+    if not without & _PEOPLE:
+        found += _telegram(settings, unset)
+    known = {path: name for path, name in unset.items() if path[0] not in without}
+    return [*found, *_unset(settings, known, used)]
 
 
 def _models(settings: Settings) -> Iterator[Fault]:
@@ -125,5 +137,7 @@ def _no_such(kind: str, name: str, known: Mapping[str, object]) -> str:
     close = get_close_matches(name, known, 1)
     if close:
         return f"there is no {kind} {name!r}; did you mean `{close[0]}`?"
-    listed = ", ".join(sorted(known)) or "none"
+    if not known:
+        return f"there is no {kind} {name!r}: there are none under `{kind}s`"
+    listed = ", ".join(sorted(known))
     return f"there is no {kind} {name!r} under `{kind}s` (there: {listed})"

@@ -44,12 +44,19 @@ def _absolute(path: Path) -> Path:
     return path
 
 
+def _unique(words: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(words)) < len(words):
+        raise ValueError("a word must not be there twice")
+    return words
+
+
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 HttpUrl = Annotated[str, StringConstraints(pattern=HTTP_URL)]
 HttpsUrl = Annotated[str, StringConstraints(pattern=HTTPS_URL)]
 Port = Annotated[int, Field(ge=1, le=65535)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10_000)]
+Dollars = Annotated[float, Field(ge=0, le=1_000_000)]
 Folder = Annotated[Path, AfterValidator(_absolute)]
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 365)]
 
@@ -81,11 +88,11 @@ class Provider(_Settings):
 class Price(_Settings):
     """What a model costs, in US dollars for a million tokens."""
 
-    input: Annotated[float, Field(ge=0)]
+    input: Dollars
     """Input tokens."""
-    output: Annotated[float, Field(ge=0)]
+    output: Dollars
     """Output tokens."""
-    cached: Annotated[float, Field(ge=0)] | None = None
+    cached: Dollars | None = None
     """Input tokens that the provider had cached; null costs as much as fresh ones."""
 
 
@@ -98,9 +105,9 @@ class Model(_Settings):
     """The model's id at that provider."""
     tier: Count = 1
     """1 is the strongest; compaction goes to the lowest tier by default."""
-    context_tokens: Annotated[int, Field(ge=2048)] | None = None
+    context_tokens: Annotated[int, Field(ge=2048, le=100_000_000)] | None = None
     """The window's size; null takes 128000, or the embedded model's own."""
-    max_output_tokens: Count | None = None
+    max_output_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
     """The most one call may produce; null takes 8192, or the embedded model's own."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """null leaves it to the provider; the embedded model runs at 0."""
@@ -113,6 +120,7 @@ class Model(_Settings):
 
 
 Toolset = Literal["terminal", "file", "think", "send"]
+Toolsets = Annotated[tuple[Toolset, ...], AfterValidator(_unique)]
 
 
 class Agent(_Settings):
@@ -128,7 +136,7 @@ class Agent(_Settings):
     """Model calls in flight at once."""
     show_thoughts: bool = False
     """Show what the `think` tool writes in the progress message."""
-    toolsets: tuple[Toolset, ...] = ("terminal", "file", "think", "send")
+    toolsets: Toolsets = ("terminal", "file", "think", "send")
     """What the agent may use; with the embedded model `[terminal, file]` unless set."""
 
 
@@ -137,9 +145,9 @@ class Goals(_Settings):
 
     max_turns: Count = 20
     """Turns that the agent takes by itself."""
-    max_tokens: Count | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
     """Tokens, in and out, judge included."""
-    max_cost: Annotated[float, Field(gt=0)] | None = None
+    max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     """US dollars, where prices are known."""
     max_seconds: Seconds | None = None
     """Working time in seconds."""

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 import yaml
 from pydantic import BaseModel, SecretStr
 
+from core.agent.transcript import Json
 from gateway.settings.schema import Settings
+
+MASK = "**********"
+_SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
 
 
 def as_yaml(settings: Settings) -> str:
     """The settings in effect, in the file's own form; secrets read as asterisks."""
     values = settings.model_dump(mode="json")
+    for model in values["models"].values():
+        model["params"] = _masked(model["params"])
     for provider in values["providers"].values():
         if provider["kind"] == "local":
             provider.clear()
             provider["kind"] = "local"
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+
+
+def _masked(value: Json) -> Json:
+    """Fields for a request, where a person may have put a secret under a name of theirs."""
+    match value:
+        case dict():
+            return {
+                key: MASK if _SECRET.search(key) and isinstance(item, str) else _masked(item)
+                for key, item in value.items()
+            }
+        case list():
+            return [_masked(item) for item in value]
+        case _:
+            return value
 
 
 def schema_text() -> str:

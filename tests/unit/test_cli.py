@@ -108,6 +108,19 @@ def test_show_prints_what_is_in_effect_without_secrets(
     }
 
 
+def test_show_masks_a_secret_among_a_models_own_fields(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = "params: {extra_headers: {x-api-key: hunter22}, max_tokens: 5, user: ann}"
+    text = CONFIG.replace("model: big-1", f"model: big-1, {params}")
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    assert main(["config", "show"]) == 0
+    out = capsys.readouterr().out
+    assert "hunter22" not in out
+    assert "max_tokens: 5" in out
+    assert "user: ann" in out
+
+
 def test_what_show_prints_for_the_embedded_model_can_be_loaded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

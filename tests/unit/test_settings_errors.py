@@ -31,6 +31,9 @@ def refusal(tmp_path: Path, text: str, **environ: str) -> str:
         ),
         ("max_cost: 5\n", "c.yaml:1:1: max_cost: unknown key; did you mean `goals.max_cost`?"),
         ("zzz: 5\n", "c.yaml:1:1: zzz: unknown key"),
+        ("goals: {max_turns: 10001}", "must be at most 10000, found the number 10001"),
+        ("agent: {toolsets: [file, file]}", "agent.toolsets: a word must not be there twice"),
+        ("agent: {model: foo}", "the configuration names no models"),
         (
             "goals: {max_turns: '5'}",
             "c.yaml:1:9: goals.max_turns: expected a whole number, found the text '5'",
@@ -88,6 +91,17 @@ def test_all_faults_are_told_at_once_in_the_files_order(tmp_path: Path) -> None:
     assert [line.split(":")[1] for line in lines] == ["10", "12", "13"]
 
 
+def test_a_wrong_value_does_not_hide_a_broken_rule_elsewhere(tmp_path: Path) -> None:
+    says = refusal(tmp_path, TELEGRAM.replace("1:x", "none") + "\ngoals: {max_turns: x}\n")
+    assert "platforms.telegram.token: is not a bot token" in says
+    assert "goals.max_turns: expected a whole number" in says
+
+
+def test_a_wrong_value_gives_rise_to_no_other_fault(tmp_path: Path) -> None:
+    says = refusal(tmp_path, REMOTE + "agent: {model: m}\n".replace("m}", "5}"))
+    assert len(says.splitlines()) == 1
+
+
 @pytest.mark.parametrize("key", sorted(LATER))
 def test_a_key_of_a_part_that_is_not_there_yet_says_so(tmp_path: Path, key: str) -> None:
     *groups, last = key.split(".")
@@ -136,6 +150,14 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         "expected a whole number, found the text 'many'" in says
     )
     assert "environment variable PURSUIT_GOALS__TURNS: goals.turns: unknown key" in says
+
+
+def test_a_variable_of_ours_that_is_no_setting_is_an_error(tmp_path: Path) -> None:
+    says = refusal(tmp_path, "", PURSUIT_MAX_TURNS="5", PURSUIT_HOME="/", PURSUIT_LOGS="{}")
+    assert says == (
+        "environment variable PURSUIT_MAX_TURNS: max_turns: unknown key; "
+        "did you mean `goals.max_turns`?"
+    )
 
 
 def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path) -> None:
