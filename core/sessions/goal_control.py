@@ -215,10 +215,10 @@ def _next_step(lane: Lane, goal: Goal, now: float) -> str:
             return "/goal resume goes on, /goal clear drops it"
         case _ if not isinstance(lane.phase, Idle):
             return "the running turn ends, then the judge is asked"
-        case _ if goal.judgement is not None:
-            return "the judge is being asked"
         case _ if goal.wait_until is not None:
             return f"it goes on in {show_duration(max(0.0, goal.wait_until - now))}"
+        case _ if goal.judgement is not None:
+            return "the judge is being asked"
         case _:
             return "the next turn begins"
 

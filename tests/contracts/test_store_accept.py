@@ -281,7 +281,7 @@ async def test_any_text_is_stored_and_answered(rig: Rig, text: str) -> None:
         "/resume " + "9" * 5000,
         "/subgoal remove " + "9" * 5000,
         "/goal outcome:",
-        "/" + "x" * 5000,
+        "/" + "x" * 64 + " " + "y" * 5000,
     ],
 )
 async def test_no_command_line_ever_sinks_the_batch_it_came_in(rig: Rig, line: str) -> None:

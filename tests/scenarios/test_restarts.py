@@ -112,14 +112,14 @@ async def test_goals_that_do_not_run_stand_as_they_were(tmp_path: Path) -> None:
 async def test_a_goals_rest_survives_a_restart(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", text("The build runs."), text("It is green."))
-        bot.models.script("judge", text(NOT_YET.text, gate="never"), DONE)
+        bot.models.script("judge", text(NOT_YET.text, gate="never"), NOT_YET, DONE)
         bot.say("/goal get the build green")
         await bot.asked(1, "judge")
         bot.say("/goal wait 20m")
         await bot.heard("⏲ Goal waits 20m: as you asked")
         await bot.all_said()
         await bot.restart()
-        await bot.heard("▶ Going on with the goal (1/20 turns)")
+        await bot.heard("▶ Going on with the goal (1/20 turns)", "⏲ Goal waits 19m")
         assert "Next: it goes on in 19m" in await bot.status()
         assert len(bot.models.of("main")) == 1
         bot.say("/goal wait 1s")
