@@ -150,11 +150,11 @@ class ConsolePlatform:
             return
         said, before = shown(what), self._printed.get(remote)
         if is_goal_status(said):
-            self._front.pin(said)
+            self._talk.pin(remote, said)
         elif before is not None and is_goal_status(before):
             # The goal is over, and a message of its own has said so: its line goes away. The
             # entry stays what it was, so that a late edit is known for a status as well.
-            self._front.pin(None)
+            self._talk.pin(remote, None)
             return
         elif before is None or said.text != before.text:
             await self._print(said)

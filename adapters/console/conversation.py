@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import assert_never
 
 from adapters.console.clean import clean
@@ -34,6 +35,7 @@ from core.messages import (
     Queued,
     Refused,
     RemoteId,
+    Say,
     Sender,
 )
 from core.ports import Clock, Intake
@@ -71,10 +73,28 @@ class Conversation:
         self._heard = 0
         self._remote = RemoteId("")
         self._buttons: tuple[Button, ...] = ()
+        self._status: tuple[RemoteId, Say] | None = None
 
     def offer(self, remote: RemoteId, buttons: tuple[Button, ...]) -> None:
         """The last message's buttons, which a number may press until something else is said."""
         self._remote, self._buttons = remote, buttons
+        self._show_status()
+
+    def pin(self, remote: RemoteId, status: Say | None) -> None:
+        """Keep the goal's status in sight. Its buttons may be pressed by number for as long as
+        no newer message offers its own; None takes it away."""
+        self._status = None if status is None else (remote, status)
+        if remote == self._remote:  # what it offered when it was printed may be out of date
+            self._remote, self._buttons = RemoteId(""), ()
+        if status is None:
+            self._front.pin(None)
+        self._show_status()
+
+    def _show_status(self) -> None:
+        if self._status is not None:
+            # Numbers that now mean another message's buttons are not shown.
+            status = self._status[1]
+            self._front.pin(replace(status, buttons=()) if self._buttons else status)
 
     async def hear(self, intake: Intake, heard: Heard) -> bool:
         """Hand over what was heard; False when the person leaves."""
@@ -109,12 +129,13 @@ class Conversation:
         return True
 
     async def _say(self, intake: Intake, text: str) -> None:
-        button = self._chosen(text)
-        if button is None:
+        chosen = self._chosen(text)
+        if chosen is None:
             await self._accept(intake, self._message(text))
             return
+        remote, button = chosen
         await self._front.note(f"→ {button.label}")
-        await self._accept(intake, self._press(button))
+        await self._accept(intake, self._press(remote, button))
 
     async def _attach(self, intake: Intake, order: Attach) -> None:
         try:
@@ -136,22 +157,25 @@ class Conversation:
             attachments=attachments,
         )
 
-    def _press(self, button: Button) -> Press:
+    def _press(self, remote: RemoteId, button: Button) -> Press:
         return Press(
             address=self._address,
             dedupe=self._next_key(),
             sender=self._sender,
             command=button.command,
-            remote=self._remote,
+            remote=remote,
             sent_at=self._clock.now(),
         )
 
-    def _chosen(self, text: str) -> Button | None:
-        """The button that a number alone, right after a message with buttons, stands for."""
+    def _chosen(self, text: str) -> tuple[RemoteId, Button] | None:
+        """The button that a number alone stands for, and its message."""
         if not (self._front.interactive and text.isascii() and text.isdigit() and len(text) < 3):
             return None
         number = int(text)
-        return self._buttons[number - 1] if 1 <= number <= len(self._buttons) else None
+        remote, buttons = self._remote, self._buttons
+        if not buttons and self._status is not None:
+            remote, buttons = self._status[0], self._status[1].buttons
+        return (remote, buttons[number - 1]) if 1 <= number <= len(buttons) else None
 
     def _next_key(self) -> str:
         self._heard += 1

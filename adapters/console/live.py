@@ -14,6 +14,8 @@ _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_FRAMES = "|/-\\"
 _FRAME_S = 0.2
 _HINT_S = 2.0
+_DOT = " · "
+_LEAST_GOAL = 16
 _SETTLE_S = 0.3
 """What is over sooner shows no spinner, which would only flicker."""
 
@@ -26,7 +28,7 @@ class Live:
     since: float | None = None
     turn: int = 0
     doing: str = ""
-    pinned: str = ""
+    pinned: tuple[str, str, str] | None = None
     stopping_since: float | None = None
     hint: str = ""
     hint_since: float = field(default=float("-inf"))
@@ -53,13 +55,17 @@ class Live:
         self.doing = text.strip().splitlines()[-1].strip() if text.strip() else ""
 
     def pin(self, what: Say | None) -> None:
-        """Keep the goal's status in sight with the commands that steer it."""
+        """Keep the goal's status in sight with the numbers that press its buttons.
+
+        Its lines are the goal, how it stands, and what was found last.
+        """
         if what is None:
-            self.pinned = ""
+            self.pinned = None
             return
-        commands = ", ".join(button.command for button in what.buttons)
-        text = " ".join(what.text.split())
-        self.pinned = f"{text} · {commands}" if commands else text
+        lines = [" ".join(line.split()) for line in what.text.splitlines() if line.strip()]
+        numbers = " ".join(f"[{n}] {b.label}" for n, b in enumerate(what.buttons, 1))
+        stands = " · ".join(filter(None, (*lines[1:2], numbers)))
+        self.pinned = ("".join(lines[:1]), stands, " · ".join(lines[2:]))
 
     def advise(self, hint: str, now: float) -> None:
         """Show a hint for a moment."""
@@ -73,7 +79,7 @@ class Live:
         """The live lines as styled fragments, each at most `width` cells wide."""
         rows: list[Fragments] = []
         if self.pinned:
-            rows.append([("class:pinned", shorten(self.pinned, width))])
+            rows.append([("class:pinned", _fitted(*self.pinned, width))])
         if self.advised(now):
             rows.append([("class:hint", shorten(self.hint, width))])
         elif self.since is not None and (self.doing or now - self.since >= _SETTLE_S):
@@ -92,6 +98,17 @@ class Live:
             ("class:doing", shorten(text, max(room, 8))),
             ("class:hint", tail),
         ]
+
+
+def _fitted(goal: str, stands: str, found: str, width: int) -> str:
+    """One line: how the goal stands is said whole where that can be, its text as far as it fits
+    beside, and what was found last where room is left."""
+    room = width - get_cwidth(stands) - len(_DOT) if stands else width
+    line = _DOT.join(filter(None, (shorten(goal, max(room, _LEAST_GOAL)), stands)))
+    left = width - get_cwidth(line) - len(_DOT)
+    if found and left >= _LEAST_GOAL:
+        line += _DOT + shorten(found, left)
+    return shorten(line, width)
 
 
 def duration(seconds: float) -> str:

@@ -61,7 +61,7 @@ async def test_a_goal_is_shown_while_it_runs(tmp_path: Path) -> None:
         at = await seat.until("[1]")
         await seat.until("pytest -q (0.4s)", after=at)
         at = await seat.until("↻ Continuing toward goal (1/20): more to do", after=at)
-        await seat.until("⊙ Goal (active, 1/20 turns): two notes · /goal pause, /stop", after=at)
+        await seat.until("⊙ Goal (active, 1/20 turns): two notes · [1] Pause [2] Stop", after=at)
         await seat.until("✓ Goal achieved: both notes are there", after=at)
 
 

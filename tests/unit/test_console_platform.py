@@ -27,6 +27,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Mark
+from gateway.compose.folders import address_of
 from tests.fakes.console_front import HandClock, HandFront
 from tests.fakes.console_intake import RecordingIntake, text_of
 
@@ -138,6 +139,41 @@ async def test_a_message_after_the_buttons_takes_the_numbers_away(bench: Bench) 
         await bench.console.send(ADDRESS, Say("How many, 1 or 2?"))
         bench.front.hears(Typed("1"))
     assert bench.intake.texts() == ["1"]
+
+
+async def test_a_pinned_statuss_buttons_go_on_working_unless_a_newer_message_has_its_own(
+    bench: Bench,
+) -> None:
+    async with bench.talking():
+        remote = await bench.console.send(ADDRESS, STATUS)
+        await bench.console.edit(ADDRESS, remote, STATUS)
+        await bench.console.send(ADDRESS, Say("I wrote a note."))
+        bench.front.hears(Typed("hello"), Typed("2"), Typed("1"))
+        *_, press = await bench.intake.until(3)
+        await bench.console.send(ADDRESS, CARD)
+        hidden = bench.front.pinned
+        bench.front.hears(Typed("2"))
+        await bench.intake.until(4)
+        shown = bench.front.pinned
+        await bench.console.edit(ADDRESS, remote, Say("✓ Goal achieved: x"))
+        bench.front.hears(Typed("1"))
+        await bench.intake.until(5)
+    assert isinstance(press, Press)
+    assert press.remote == remote
+    assert bench.intake.texts() == ["hello", "[/stop]", "[/goal pause]", "[/deny E1]", "1"]
+    assert hidden is not None
+    assert (hidden.buttons, shown) == ((), STATUS)
+
+
+async def test_another_folders_chat_is_not_shown_here(bench: Bench) -> None:
+    other = address_of(Path("/elsewhere"))
+    async with bench.talking():
+        with pytest.raises(TransientError):
+            await bench.console.send(other, STATUS)
+        await bench.console.edit(other, RemoteId("x"), STATUS)
+        await bench.console.show_progress(other, 1, None, "💻 make")
+        await bench.console.acknowledge(other, RemoteId("x"), Mark.DONE)
+    assert (bench.front.said, bench.front.pinned, bench.front.doing) == ([], None, [])
 
 
 async def test_without_a_terminal_a_number_is_a_message(bench: Bench) -> None:

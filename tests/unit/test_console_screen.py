@@ -91,15 +91,27 @@ def test_the_live_line_tells_what_runs_and_for_how_long() -> None:
     assert live.lines(200.0, 80) == []
 
 
-def test_a_pinned_status_stays_in_sight_with_its_commands() -> None:
+def test_a_pinned_status_stays_in_sight_with_the_numbers_that_press_its_buttons() -> None:
     live = Live()
-    live.pin(Say("⊙ Goal\n(active)", buttons=(Button("Pause", "/goal pause"),)))
-    assert text_of(live.lines(0.0, 80)) == ["⊙ Goal (active) · /goal pause"]
+    buttons = (Button("Pause", "/goal pause"), Button("Stop", "/stop"))
+    live.pin(Say("⊙ Goal\nactive · 1/20 turns", buttons=buttons))
+    assert text_of(live.lines(0.0, 80)) == ["⊙ Goal · active · 1/20 turns · [1] Pause [2] Stop"]
     live.advise("Press Ctrl-C again to leave.", 5.0)
     assert text_of(live.lines(6.0, 80))[1:] == ["Press Ctrl-C again to leave."]
     assert text_of(live.lines(7.5, 80))[1:] == []
     live.pin(None)
     assert live.lines(8.0, 80) == []
+
+
+def test_the_goals_text_gives_way_to_how_it_stands() -> None:
+    live = Live()
+    stands = "active · 12/20 turns · 1,234,567 tokens"
+    live.pin(Say(f"⊙ Goal set: {'write ' * 40}\n{stands}\nLast verdict: tests fail"))
+    (row,) = text_of(live.lines(0.0, 80))
+    assert row.startswith("⊙ Goal set: write")
+    assert row.endswith(f"… · {stands}")
+    (row,) = text_of(live.lines(0.0, 400))
+    assert row.endswith(f" · {stands} · Last verdict: tests fail")
 
 
 def test_live_lines_fit_a_narrow_terminal() -> None:
