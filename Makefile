@@ -6,15 +6,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 ARGS ?=
 
-.PHONY: run test check lint bench soak format docs clean system
+.PHONY: run test coverage check lint bench soak format docs clean system
 
 run: $(VENV)/.run
 	@command -v bwrap >/dev/null || echo "Hint: without bubblewrap the agent cannot run commands: apt-get install bubblewrap" >&2
 	@$(BIN)/pursuit up --chat $(ARGS)
 
 test: $(VENV)/.dev system
+	$(BIN)/python -m pytest --numprocesses=3 --dist=loadfile $(ARGS)
+
+coverage: $(VENV)/.dev system
 	$(BIN)/coverage run -m pytest $(ARGS)
-	$(BIN)/coverage report --skip-covered --skip-empty --sort=cover | tail -n 25
+	$(BIN)/coverage report --skip-covered --skip-empty --sort=cover | tail -n 40
 
 check: lint
 	$(MAKE) --no-print-directory test

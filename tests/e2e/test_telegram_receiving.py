@@ -317,6 +317,8 @@ async def test_the_token_is_in_no_log_and_no_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    for library in ("httpx", "httpcore", "telegram"):  # the program quiets them
+        caplog.set_level(logging.DEBUG, logger=library)
     secret = fake.token.partition(":")[2]
     platform = platform_for(fake, tmp_path)
     fake.fault("getUpdates", Reset(), times=1)
