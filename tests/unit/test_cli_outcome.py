@@ -56,6 +56,11 @@ def test_an_expected_error_is_its_text_and_no_traceback(
     assert (streams.out, streams.err) == ("", "Set a model.\n")
 
 
+def test_an_interruption_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    ended(KeyboardInterrupt())
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
 def test_a_bug_hides_behind_no_expected_error(caplog: pytest.LogCaptureFixture) -> None:
     assert ended(ExceptionGroup("tasks", [UserError("Set a model."), ValueError("a bug")])) == 70
     assert "ValueError: a bug" in caplog.text
