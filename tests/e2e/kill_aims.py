@@ -151,7 +151,7 @@ class Killer:
         """The commands of a dead program end with it."""
         try:
             async with asyncio.timeout(GONE_S):
-                while left := [p for p in leftovers(self.data) if not p.unborn]:  # noqa: ASYNC110
+                while left := [p for p in leftovers(self.victim.starter) if not p.unborn]:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)  # nobody tells of other processes' ends
         except TimeoutError:
             raise AssertionError(f"still running after the kill: {left}") from None

@@ -118,7 +118,7 @@ POINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A process that works, or would work, in one of the workspaces."""
+    """A process that was a dead program's."""
 
     pid: int
     name: str
@@ -132,16 +132,20 @@ class Leftover:
         return self.name == "bwrap" and children.exists() and not children.read_text()
 
 
-def leftovers(data: Path) -> list[Leftover]:
-    """The processes that run for the workspaces in `data`; the program itself is none of them."""
-    mark = str(data).encode()
-    found: list[Leftover] = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with suppress(OSError):
-            if mark in (entry / "environ").read_bytes():
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()[-120:]
-                name = (entry / "comm").read_text(encoding="utf-8").strip()
-                found.append(Leftover(int(entry.name), name, line))
-    return [left for left in found if left.line]  # the others are dead, and not yet reaped
+def leftovers(starter: int) -> list[Leftover]:
+    """What the dead lives of a starter have left running; it adopts what they lose."""
+    found = [_looked_at(pid) for pid in _children(starter)]
+    return [left for left in found if left is not None]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _looked_at(pid: int) -> Leftover | None:
+    """The process, None for one that is dead and not reaped yet."""
+    with suppress(OSError):
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+        return Leftover(pid, name, line[-120:]) if line else None
+    return None

@@ -23,11 +23,13 @@ from gateway.redact import Redactor
 from gateway.settings import Settings, secrets_of
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> None:
     """Serve standard input until it ends."""
     _die_with_parent()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a kill leaves behind is ours
     settings = Settings.model_validate(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     data, log = Path(sys.argv[2]), Path(sys.argv[3])
     while sys.stdin.readline():

@@ -27,6 +27,11 @@ class Victim:
         self.lives = 0
         self._killed = False
 
+    @property
+    def starter(self) -> int:
+        """The process that starts the lives and adopts what they leave behind."""
+        return self._starter.pid
+
     async def start(self) -> None:
         """Begin a life; returns when its process exists, long before it is ready."""
         assert not self.pid

@@ -112,7 +112,7 @@ async def _kill_and_check(
             _tell_all(scene)
             raise
         finally:
-            _bury(on.data)
+            _bury(on.bot.starter)
     assert sum(killer.kills.values()) == len(aims)
 
 
@@ -169,7 +169,7 @@ def _furnish(scene: Scene, chat: Chat) -> None:
 
 def _check(scene: Scene) -> None:
     on, deaths = scene.on, scene.killer.autopsies
-    assert all(left.unborn for left in leftovers(on.data))
+    assert all(left.unborn for left in leftovers(on.bot.starter))
     shown = {chat.person.id: on.shown(chat.person) for chat in scene.chats}
     ledgers = [on.workspace(chat.person) / "ledger" for chat in scene.chats]
     with copied(on.data) as conn:
@@ -181,11 +181,10 @@ def _check(scene: Scene) -> None:
             checks.check_goals(conn, chat, shown[chat.person.id])
 
 
-def _bury(data: Path) -> None:
-    """End the sandboxes that never came to life."""
-    for left in leftovers(data):
-        if left.unborn:
-            os.kill(left.pid, signal.SIGKILL)
+def _bury(starter: int) -> None:
+    """End what the dead left behind, such as sandboxes that never came to life."""
+    for left in leftovers(starter):
+        os.kill(left.pid, signal.SIGKILL)
 
 
 def _tell_all(scene: Scene) -> None:
@@ -200,7 +199,7 @@ def _tell_all(scene: Scene) -> None:
 
 def _report(scene: Scene, seconds: float) -> None:
     killer, said = scene.killer, sum(len(chat.said) for chat in scene.chats)
-    unborn = len(leftovers(scene.on.data))
+    unborn = len(leftovers(scene.on.bot.starter))
     lines = [f"{sum(killer.kills.values())} kills in {seconds:.0f} s; people wrote {said} times"]
     lines += [f"  {count:4} aimed at  {name}" for name, count in sorted(killer.kills.items())]
     lines += [f"  {count:4} deaths with  {name}" for name, count in sorted(killer.points.items())]
