@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gateway.settings.schema import LOCAL_MODEL
+
 PURSUIT = Path(sys.executable).with_name("pursuit")
 HEAVY = {"aiohttp", "asyncio", "openai", "prompt_toolkit", "pydantic", "rich", "structlog"}
 HEAVY |= {"telegram", "tree_sitter", "yaml"}
 
 
-def pursuit(
-    *line: str, home: Path, cwd: Path | None = None, words: str = "", **environ: str
+def pursuit(*line: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return pursuit_in(home, *line, home=home, words="", **environ)
+
+
+def pursuit_in(
+    cwd: Path, *line: str, home: Path, words: str, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     bare = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
     return subprocess.run(
@@ -124,7 +132,7 @@ def test_each_folder_has_a_conversation_and_a_goal_of_its_own(tmp_path: Path) ->
     def told(folder: str, words: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / folder).mkdir(exist_ok=True)
         line = ("chat", "--data", str(tmp_path / "data"))
-        return pursuit(*line, home=tmp_path, cwd=tmp_path / folder, words=words, **environ)
+        return pursuit_in(tmp_path / folder, *line, home=tmp_path, words=words, **environ)
 
     first = told("a|b", "/goal count the stars\n/goal pause\n")
     assert "count the stars" in first.stderr
@@ -139,3 +147,22 @@ def test_nothing_is_fetched_or_made_for_a_gateway_with_nothing_to_run(tmp_path: 
     assert "access.telegram.owners" in done.stderr
     assert "Local model" not in done.stderr
     assert not (tmp_path / "d" / "pursuit.db").exists()
+
+
+def test_a_start_that_waits_for_the_local_model_can_be_interrupted(tmp_path: Path) -> None:
+    models = tmp_path / ".cache" / "pursuit" / "models"
+    models.mkdir(parents=True)
+    with (models / f"{LOCAL_MODEL}.gguf.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as if another process were fetching it
+        chat = subprocess.Popen(
+            [str(PURSUIT), "chat", "--data", str(tmp_path / "d")],
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert chat.stderr is not None
+        assert "another download" in chat.stderr.readline()
+        chat.send_signal(signal.SIGINT)
+        _, err = chat.communicate(timeout=30)
+    assert (chat.returncode, err.splitlines()[-1]) == (130, "Interrupted.")
