@@ -13,7 +13,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from core.agent.transcript import Entry, Json, ToolCall, ToolResult
 from core.messages import (
     Ack,
     Address,
@@ -25,6 +24,7 @@ from core.messages import (
     RemoteId,
     Say,
 )
+from core.transcript import Entry, Json, ToolCall, ToolResult
 
 
 class Clock(Protocol):

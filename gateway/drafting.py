@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from core.agent.transcript import Json, User
 from core.fence import fenced
 from core.goals.contract import CONTRACT_KEYS, SetGoal
 from core.messages import Button, Say
 from core.ports import Model, ModelFailure, Request
 from core.sessions.lane import Outcome
 from core.sessions.ports import Begun, CallUsage, Ending
+from core.transcript import Json, User
 
 SYSTEM = """\
 You turn a person's wish into a goal for an agent that works with a terminal and files. Keep what \

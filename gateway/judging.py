@@ -14,7 +14,7 @@ import structlog
 
 from core.agent.sizes import request_size
 from core.errors import TransientError
-from core.goals.events import Unavailable
+from core.goals.events import Unavailable, Verdict
 from core.goals.judge import (
     JudgeInput,
     JudgeOutcome,
@@ -116,7 +116,13 @@ class Court:
             log.exception("judge_crashed", lane=lane)
             outcome = JudgeOutcome(Unavailable(f"the judge failed: {error}"), Usage())
         log.info(
-            "judged", lane=lane, goal=asked.goal.id, word=repr(outcome.word), sample=outcome.sample
+            "judged",
+            lane=lane,
+            goal=asked.goal.id,
+            word=type(outcome.word).__name__,
+            done=isinstance(outcome.word, Verdict) and outcome.word.done,
+            reason=outcome.word.reason,
+            **({"sample": outcome.sample} if outcome.sample else {}),
         )
         spent = UsageOf(
             session=asked.session,

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from core.agent.events import ToolEnded, ToolStarted, TurnEvent
-from core.agent.transcript import ToolResult
 from core.errors import PursuitError, TransientError
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
 from core.ports import Mark, Platform
 from core.tools.definitions import ICONS, OTHER_ICON, THINK
+from core.transcript import ToolResult
 from gateway.platforms import Platforms
 
 log = structlog.get_logger(__name__)

@@ -15,11 +15,11 @@ from typing import Protocol
 import structlog
 
 from core.agent.steps import Injected, Step, TurnLog
-from core.agent.transcript import User
 from core.errors import PursuitError
 from core.messages import Address, Attachment
 from core.sessions.inputs import attachments_of
 from core.sessions.ports import Begun
+from core.transcript import User
 
 log = structlog.get_logger(__name__)
 

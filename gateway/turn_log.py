@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.agent.sizes import request_size
 from core.agent.steps import Injected, StepWrite
-from core.agent.transcript import User
 from core.ports import Clock, Model, Request, Usage
 from core.sessions.ports import Begun, CallUsage, CapReached, Estimate, Reserved, Store, TurnRef
+from core.transcript import User
 
 
 class StoredLog:

@@ -14,7 +14,6 @@ import structlog
 
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, OutOfBudget, Prefix, run_turn
 from core.agent.steps import TurnInput
-from core.agent.transcript import Json, ToolCall, ToolResult
 from core.errors import Fenced, PursuitError
 from core.goals import prompts
 from core.messages import (
@@ -33,6 +32,7 @@ from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
 from core.sessions.receipts import receipts_of
 from core.tools.registry import Registry
+from core.transcript import Json, ToolCall, ToolResult
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
 from gateway.received import ReceivedFiles

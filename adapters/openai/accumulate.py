@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from adapters.openai.jsontext import json_object, sound
 from adapters.openai.recover import written_call
-from core.agent.transcript import ToolCall
+from core.transcript import ToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from adapters.openai.dialect import Dialect
 from adapters.openai.jsontext import json_object
 from adapters.openai.options import ModelOptions
-from core.agent.transcript import Assistant, Entry, Json, Result, ToolCall, User
 from core.ports import Request
+from core.transcript import Assistant, Entry, Json, Result, ToolCall, User
 
 _CHARS_PER_TOKEN = 4
 _IMAGE_TOKENS = 1_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from core.agent.transcript import Json
+from core.transcript import Json
 
 ApiMode: TypeAlias = Literal["chat", "responses"]
 

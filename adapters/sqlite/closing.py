@@ -8,11 +8,11 @@ import sqlite3
 from adapters.sqlite import codec
 from core.agent.steps import Step, TurnInput
 from core.agent.trace import Trace, replay
-from core.agent.transcript import Assistant, Entry, to_json
 from core.messages import TurnId
 from core.sessions.lane import Outcome, RowKind, Turn
 from core.sessions.ports import ReceiptOf
 from core.sessions.receipts import receipts_of
+from core.transcript import Assistant, Entry, to_json
 
 TITLE_LENGTH = 120
 NO_RECEIPTS = "[]"

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from core.agent.steps import Finished, Folded, Injected, Replied, Started, Step, StepWrite
-from core.agent.transcript import Receipt, ToolCall, ToolResult, User
 from core.messages import Button, Outbound, RemoteId, Say, SendFile
 from core.ports import Reply, Usage
 from core.sessions.ports import ReceiptOf
+from core.transcript import Receipt, ToolCall, ToolResult, User
 
 
 def dump_outbound(what: Outbound) -> str:

@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Mapping
 from functools import lru_cache
 
-from core.agent.transcript import Json
 from core.goals import codec
 from core.goals.goal import Slot
 from core.messages import LaneKey, Principal, Role, SessionId, TurnId
@@ -26,6 +25,7 @@ from core.sessions.lane import (
     Stopping,
     Turn,
 )
+from core.transcript import Json
 
 LANE = (
     "SELECT l.stop_seq, l.session, l.phase, l.turn, m.value, EXISTS (SELECT 1 FROM inbox "

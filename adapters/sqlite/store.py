@@ -19,7 +19,6 @@ from adapters.sqlite.syncer import Syncer
 from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
 from core.agent.steps import Started, StepWrite
-from core.agent.transcript import Entry, User, from_json
 from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.events import Word
@@ -45,6 +44,7 @@ from core.sessions.ports import (
     Unfinished,
     UsageOf,
 )
+from core.transcript import Entry, User, from_json
 
 T = TypeVar("T")
 LOCK_NAME = "pursuit.lock"

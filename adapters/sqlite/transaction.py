@@ -20,7 +20,6 @@ from adapters.sqlite.lane_rows import (
     open_lane,
     save_lane,
 )
-from core.agent.transcript import User
 from core.goals.goal import Goal
 from core.messages import LaneKey, Outbound, Say, TurnId
 from core.sessions import machine
@@ -45,6 +44,7 @@ from core.sessions.lane import (
     WakeAt,
 )
 from core.sessions.ports import Signals
+from core.transcript import User
 
 
 @dataclass(slots=True)

@@ -18,9 +18,9 @@ from telegram.error import TelegramError
 from adapters.telegram.decode import Me, decode
 from adapters.telegram.encode import cut
 from adapters.telegram.link import Link
-from core.agent.transcript import Json
 from core.messages import Ack, Address, Handled, Inbound, Message, Moved, Press, Refused, RemoteId
 from core.ports import Clock, Intake
+from core.transcript import Json
 
 TOAST_UNITS = 200
 SAVING = "saving…"

@@ -23,7 +23,7 @@ from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
 from adapters.telegram.errors import Flooded, redact
 from adapters.telegram.options import TelegramOptions
-from core.agent.transcript import Json
+from core.transcript import Json
 
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 BATCH = 100

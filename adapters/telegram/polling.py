@@ -18,10 +18,10 @@ from adapters.telegram.handover import Batch, Handover
 from adapters.telegram.link import BATCH, Link
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.pulse import Pulse
-from core.agent.transcript import Json
 from core.errors import TransientError, UserError
 from core.messages import PlatformName
 from core.ports import Intake
+from core.transcript import Json
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from adapters.workspace.paths import Borders, Place, check_regular, opened, parent, regular, told
-from core.agent.transcript import Receipt
 from core.errors import UserError
 from core.tools.tool import Outcome
+from core.transcript import Receipt
 
 PAGE_CHARS = 16_000
 MAX_LINE_BYTES = 4_000

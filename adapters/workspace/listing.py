@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.workspace.paths import FOLDER, READ, Borders, Place, opened, told
-from core.agent.transcript import Receipt
 from core.errors import UserError
 from core.tools.facts import FileFact
 from core.tools.tool import Outcome
+from core.transcript import Receipt
 
 OWN_FOLDER = ".pursuit"
 """Where the workspace keeps what the tools themselves write (long outputs, the home folder)."""

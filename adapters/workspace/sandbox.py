@@ -17,6 +17,7 @@ from pathlib import Path
 
 from adapters.workspace.listing import OWN_FOLDER
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
+from adapters.workspace.orphans import OWNER
 from adapters.workspace.process import Launch, Process
 from core.errors import UserError
 
@@ -85,14 +86,19 @@ PYTHON = _runtime()
 
 
 class Sandbox:
-    """Builds the launches of one configuration; `runtime` is shown read-only and ends the PATH."""
+    """Builds the launches of one configuration; `runtime` is shown read-only and ends the PATH.
+
+    `owner` marks every command, see `orphans`.
+    """
 
     def __init__(
         self,
         options: WorkspaceOptions,
         hidden: tuple[Path, ...],
         runtime: Path | None = PYTHON,
+        owner: str = "",
     ) -> None:
+        self._owner = owner
         self._options = options
         self._runtime = runtime
         self._hidden = hidden
@@ -118,7 +124,9 @@ class Sandbox:
         """Why it does not work, "" when it does."""
         argv = (*self._bwrap(None), *self._limited("/bin/true && /bin/true"))
         try:
-            process = Process.start(Launch(argv, {"PATH": PATH}, Path("/"), sandboxed=True))
+            process = Process.start(
+                Launch(argv, {"PATH": PATH, OWNER: self._owner}, Path("/"), sandboxed=True)
+            )
         except OSError as error:
             return f"{self._options.bwrap}: {error.strerror or error}"
         try:
@@ -155,6 +163,7 @@ class Sandbox:
             "PAGER": "cat",
             "GIT_TERMINAL_PROMPT": "0",
             "PYTHONUNBUFFERED": "1",
+            OWNER: self._owner,
         }
 
     def _limited(self, command: str) -> tuple[str, ...]:

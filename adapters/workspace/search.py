@@ -16,9 +16,9 @@ from adapters.workspace.listing import UNLISTED
 from adapters.workspace.output import clean
 from adapters.workspace.paths import Borders, Place, opened, told
 from adapters.workspace.process import Launch, Process
-from core.agent.transcript import Receipt
 from core.errors import UserError
 from core.tools.tool import Outcome, one_line
+from core.transcript import Receipt
 
 SEARCH_S = 20.0
 MATCHES = 60

@@ -19,12 +19,12 @@ from adapters.workspace.process import Process
 from adapters.workspace.rules import Ask, Never
 from adapters.workspace.sandbox import Sandbox
 from adapters.workspace.spool import Spool, prepare
-from core.agent.transcript import Receipt
 from core.errors import UserError
 from core.messages import LaneKey
 from core.ports import ToolContext
 from core.tools.definitions import Processes, Run
 from core.tools.tool import Outcome, one_line
+from core.transcript import Receipt
 
 LONGEST_S = 600
 """The longest wall time a call may ask for, unless the config's own is longer."""
@@ -69,9 +69,11 @@ class Background:
 class Terminal:
     """Starts, lists and ends the commands of all lanes."""
 
-    def __init__(self, options: WorkspaceOptions, hidden: tuple[Path, ...]) -> None:
+    def __init__(
+        self, options: WorkspaceOptions, hidden: tuple[Path, ...], owner: str = ""
+    ) -> None:
         self._options = options
-        self._sandbox = Sandbox(options, hidden)
+        self._sandbox = Sandbox(options, hidden, owner=owner)
         self._slots = asyncio.Semaphore(options.commands)
         self._foreground: dict[Process, int] = {}
         self._background: dict[str, Background] = {}

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from adapters.workspace import files, listing, search
 from adapters.workspace.options import WorkspaceOptions
+from adapters.workspace.orphans import owner_of
 from adapters.workspace.outgoing import Outgoing
 from adapters.workspace.paths import Borders
 from adapters.workspace.terminal import Terminal
@@ -52,7 +53,7 @@ class WorkspaceTools:
 def workspace_tools(options: WorkspaceOptions, data_dir: Path) -> WorkspaceTools:
     """The tools of one program; needs a running event loop only once they are used."""
     hidden = (data_dir, *options.hidden)
-    terminal = Terminal(options, hidden)
+    terminal = Terminal(options, hidden, owner_of(data_dir))
 
     def borders(context: ToolContext) -> Borders:
         return Borders(context.workspace, options.extra, hidden)

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
-from core.agent.transcript import Assistant, Entry, Result, User
 from core.fence import clip, fenced
 from core.ports import Completion, FailureKind, Model, ModelFailure, Reply, Request, Usage
+from core.transcript import Assistant, Entry, Result, User
 
 HEADER = (
     "[Summary of the conversation so far, made to save space. It replaces the earlier messages;"

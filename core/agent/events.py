@@ -9,8 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.agent.transcript import ToolCall, ToolResult
 from core.ports import Usage
+from core.transcript import ToolCall, ToolResult
 
 SUMMARY_LENGTH = 80
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.ports import Reply
+from core.transcript import Receipt, ToolCall, ToolResult
 
 REPEATS_ALLOWED = 2
 

@@ -24,7 +24,6 @@ from core.agent.steps import (
     TurnLog,
 )
 from core.agent.trace import Trace, advance, replay
-from core.agent.transcript import ToolCall, ToolResult, User
 from core.ports import (
     Completion,
     FailureKind,
@@ -35,6 +34,7 @@ from core.ports import (
     ToolSpec,
     Usage,
 )
+from core.transcript import ToolCall, ToolResult, User
 
 STEPS_BETWEEN_FOLDS = 4
 

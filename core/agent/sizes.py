@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from core.agent.compaction import ESTIMATE_CHARS_PER_TOKEN, estimate
-from core.agent.transcript import Assistant, Entry, User
 from core.ports import Request
+from core.transcript import Assistant, Entry, User
 
 IMAGE_TOKENS = 1_500
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from core.agent.transcript import Entry, ToolResult, User
 from core.ports import Model, Reply, Request, Usage
+from core.transcript import Entry, ToolResult, User
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from core.agent.steps import (
     StepWrite,
     TurnInput,
 )
-from core.agent.transcript import Assistant, Entry, Result, ToolCall, ToolResult, User
+from core.transcript import Assistant, Entry, Result, ToolCall, ToolResult, User
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

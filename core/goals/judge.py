@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol, assert_never
 
-from core.agent.transcript import Json, Receipt, User
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.machine import MAX_WAIT_S
 from core.ports import Model, ModelFailure, Request, Usage
+from core.transcript import Json, Receipt, User
 
 ARGUMENTS_SHOWN = 120
 RESULT_SHOWN = 200

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from core.agent.transcript import Assistant, Entry, Json, User
 from core.fence import fenced
+from core.transcript import Assistant, Entry, Json, User
 
 SYSTEM = """\
 You check whether an agent has reached its GOAL. CALLS and FILES are facts. SAID is the agent's \

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import PurePosixPath
 
-from core.agent.transcript import Json, User
 from core.goals import prompts
 from core.goals.goal import Goal
 from core.messages import Attachment, Message
 from core.sessions.lane import RowKind
+from core.transcript import Json, User
 
 INBOX_FOLDER = "inbox"
 """Where a lane's workspace keeps the files that people sent."""

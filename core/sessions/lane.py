@@ -12,10 +12,10 @@ from enum import IntEnum, StrEnum
 from itertools import takewhile
 from typing import TypeAlias
 
-from core.agent.transcript import Json
 from core.goals.events import Judged, TimerFired
 from core.goals.goal import Slot
 from core.messages import Button, LaneKey, Principal, SessionId, TurnId
+from core.transcript import Json
 
 MAX_WAITING = 100
 """People's messages that a lane holds; the next one is refused in words."""

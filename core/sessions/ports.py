@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from core.agent.steps import Step, StepWrite
-from core.agent.transcript import Entry, Json, Receipt, User
 from core.commands import Invocation
 from core.goals.contract import SetGoal
 from core.goals.events import Word
@@ -31,6 +30,7 @@ from core.messages import (
 from core.ports import Usage
 from core.sessions.facts import Spent
 from core.sessions.lane import Busy, Outcome, Rest, Turn
+from core.transcript import Entry, Json, Receipt, User
 
 
 @dataclass(frozen=True, slots=True)

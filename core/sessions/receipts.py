@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.agent.transcript import ToolResult
 from core.sessions.ports import ReceiptOf
 from core.tools.definitions import THINK
+from core.transcript import ToolResult
 
 RECEIPTS_KEPT = 12
 ARGUMENTS_KEPT = 400

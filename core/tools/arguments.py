@@ -12,8 +12,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from core.agent.transcript import Json
 from core.errors import UserError
+from core.transcript import Json
 
 MAX_FAULTS = 3
 """How many faults of one call are told at once."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Protocol, TypeAlias
 
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.errors import PermanentError, TransientError, UserError
 from core.messages import Principal
 from core.ports import Tool, ToolContext, ToolSpec
 from core.tools.tool import one_line
+from core.transcript import Receipt, ToolCall, ToolResult
 
 Allowed: TypeAlias = Callable[[Principal, str], str]
 """Whether a principal may use a tool: "" to go on, else the sentence that says why not."""

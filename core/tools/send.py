@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from core.agent.transcript import Receipt
 from core.ports import ToolContext
 from core.tools.definitions import SEND, Send
 from core.tools.tool import DefinedTool, Outcome
+from core.transcript import Receipt
 
 MAX_FILE_BYTES = 50 * 1024 * 1024
 

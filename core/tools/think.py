@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.agent.transcript import Receipt
 from core.ports import ToolContext
 from core.tools.definitions import ICONS, THINK, Think
 from core.tools.tool import DefinedTool, Outcome, one_line
+from core.transcript import Receipt
 
 NOTED = "Noted."
 CHECKED = "Noted, with your own check of {count}. It proves nothing: an independent judge decides."

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.ports import ToolContext, ToolSpec
 from core.tools.arguments import A, parse
 from core.tools.definitions import Definition
+from core.transcript import Receipt, ToolCall, ToolResult
 
 SUMMARY_CHARS = 120
 

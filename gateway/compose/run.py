@@ -16,6 +16,7 @@ from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import SqliteStore
 from adapters.workspace.listing import snapshot
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
+from adapters.workspace.orphans import end_orphans
 from adapters.workspace.tools import workspace_tools
 from adapters.workspace.workspace import home_of, share_home
 from core.agent.loop import LoopOptions, Prefix
@@ -93,6 +94,7 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
     await store.open()
     async with AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
+        await asyncio.to_thread(end_orphans, data)  # before any turn goes on
         endpoint = await stack.enter_async_context(_local(settings, data, choices.local))
         parts = _Builder(settings, data, choices, store, endpoint).build()
         level = logging.INFO if choices.console is None else logging.DEBUG

@@ -19,7 +19,7 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import ConfigError, KeyPath, Problem, dotted
 
 _TAG = "tag:yaml.org,2002:"

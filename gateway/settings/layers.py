@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import ConfigError, KeyPath, Problem
 from gateway.settings.schema import DEFAULT_OPENAI_MODEL, LOCAL_MODEL, Settings
 
 PREFIX = "PURSUIT_"
 _NOT_OURS = re.compile(
-    r"PURSUIT_(?:HOME|RUN|(?:[A-Z0-9]+_)*"
+    r"PURSUIT_(?:HOME|RUN|OWNER|(?:[A-Z0-9]+_)*"
     r"(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?))"
 )
-"""PURSUIT_HOME says where the settings are, PURSUIT_RUN marks what the agent runs; the rest is
+"""PURSUIT_HOME says where the settings are, RUN and OWNER mark what the agent runs; the rest is
 what Kubernetes sets."""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import ConfigError, KeyPath, Problem, dotted
 from gateway.settings.choice import Job, chosen
 from gateway.settings.document import Document, parse, parse_value

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import yaml
 from pydantic import BaseModel, SecretStr
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.settings.schema import Settings
 
 MASK = "**********"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import KeyPath
 
 _REFERENCE = re.compile(

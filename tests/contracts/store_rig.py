@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from core import commands
 from core.agent.steps import Finished, Replied, Started
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.goals.contract import Budget
 from core.goals.events import Verdict, Word
 from core.messages import (
@@ -44,6 +43,7 @@ from core.sessions.ports import (
     TurnRef,
     UsageOf,
 )
+from core.transcript import Receipt, ToolCall, ToolResult
 
 HERE = Address(PlatformName.TELEGRAM, "bot", "100")
 THERE = Address(PlatformName.TELEGRAM, "bot", "200")

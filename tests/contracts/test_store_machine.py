@@ -22,7 +22,6 @@ from hypothesis.stateful import (
 )
 
 from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
-from core.agent.transcript import User
 from core.errors import Fenced
 from core.goals.contract import Budget, SetGoal
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
@@ -36,6 +35,7 @@ from core.sessions.ports import (
     OpenJudgement,
     TurnRef,
 )
+from core.transcript import User
 from tests.contracts.backends import sqlite
 from tests.contracts.lane_model import BUDGET, Item, LaneModel
 from tests.contracts.store_rig import (

@@ -6,11 +6,11 @@ import pytest
 
 from core.agent.steps import Finished, Folded, Injected, Replied, Started, TurnInput
 from core.agent.trace import replay
-from core.agent.transcript import Assistant, Result, User
 from core.errors import Fenced
 from core.messages import Address, LaneKey, PlatformName, Say, SendFile
 from core.sessions.lane import Busy, Outcome, Rest
 from core.sessions.ports import Begun, Ending
+from core.transcript import Assistant, Result, User
 from tests.contracts.store_rig import (
     LANE,
     MEMBER,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.agent.transcript import User
 from core.messages import Duplicate, Queued
 from core.sessions.lane import Rest
+from core.transcript import User
 from tests.contracts.store_rig import LANE, NOT_DONE, Rig, texts
 
 DAY_S = 24 * 3600.0

@@ -12,9 +12,9 @@ from adapters.openai import ModelOptions, OpenAIModel
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
 from core.agent.prompts import LIMIT, NUDGE, PromptSize, system_prompt
 from core.agent.steps import Folded, TurnInput
-from core.agent.transcript import Assistant, Receipt, ToolCall, ToolResult, User
 from core.goals.events import Verdict
 from core.goals.judge import JudgeInput, JudgeProfile, WorkspaceFile, judge
+from core.transcript import Assistant, Receipt, ToolCall, ToolResult, User
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import calls, overflow, refusal, text, verdict
 from tests.fakes.openai_rig import KEY, READ, RUN, at, model_of

@@ -169,7 +169,7 @@ def _furnish(scene: Scene, chat: Chat) -> None:
 
 def _check(scene: Scene) -> None:
     on, deaths = scene.on, scene.killer.autopsies
-    assert all(left.unborn for left in leftovers(on.bot.starter))
+    assert not leftovers(on.bot.starter)
     shown = {chat.person.id: on.shown(chat.person) for chat in scene.chats}
     ledgers = [on.workspace(chat.person) / "ledger" for chat in scene.chats]
     with copied(on.data) as conn:

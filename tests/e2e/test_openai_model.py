@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.openai import ModelOptions, OpenAIModel, Price, Provider
-from core.agent.transcript import Assistant, Entry, Result, ToolCall, User
 from core.ports import Reply, Usage
+from core.transcript import Assistant, Entry, Result, ToolCall, User
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import (
     calls,

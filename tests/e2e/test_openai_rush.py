@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from adapters.openai import ModelOptions, OpenAIModel, Provider, ProviderOptions
-from core.agent.transcript import User
 from core.ports import Reply, Request
+from core.transcript import User
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import text
 

@@ -24,11 +24,11 @@ import pytest
 from adapters.sqlite.database import FILE_NAME
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.agent.steps import Finished, Replied, Started
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.messages import Address, PlatformName, Principal, RemoteId, Role, Say
 from core.ports import Reply
 from core.sessions.lane import Outcome, Rest
 from core.sessions.ports import Arrival, Begun, Ending, Outgoing, Said, TurnRef
+from core.transcript import Receipt, ToolCall, ToolResult
 
 HERE = Path(__file__)
 SOURCE = "tg:bot"

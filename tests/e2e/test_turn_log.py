@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from core.agent.loop import Agent, Answered, Failed, Outcome, OutOfBudget, Prefix, run_turn
 from core.agent.steps import TurnInput
-from core.agent.transcript import Receipt, ToolCall, ToolResult, User
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
 from core.sessions import lane
 from core.sessions.ports import Begun, Ending
+from core.transcript import Receipt, ToolCall, ToolResult, User
 from gateway.turn_log import StoredLog
 from tests.contracts.backends import sqlite
 from tests.contracts.store_rig import Rig, ref

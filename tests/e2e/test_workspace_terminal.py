@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
-from core.agent.transcript import ToolResult
+from core.transcript import ToolResult
 from tests.e2e.workspace_lane import Lane, open_lane
 
 STUBBORN = (

@@ -11,10 +11,10 @@ from pathlib import Path
 from adapters.workspace.options import WorkspaceOptions
 from adapters.workspace.tools import WorkspaceTools, workspace_tools
 from adapters.workspace.workspace import home_of
-from core.agent.transcript import ToolCall, ToolResult
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import ToolContext
 from core.tools.registry import Registry
+from core.transcript import ToolCall, ToolResult
 
 SECRET = "token-of-the-bot"
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from adapters.openai import ModelOptions, OpenAIModel, Provider, ProviderOptions
-from core.agent.transcript import Json, User
 from core.ports import Model, ModelFailure, Reply, Request, ToolSpec
+from core.transcript import Json, User
 
 KEY = "sk-very-secret"
 RUN = ToolSpec("run", "Run a command.", {"type": "object", "properties": {"c": {}}})

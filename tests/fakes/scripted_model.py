@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from core.agent.transcript import Assistant, Entry, Result, ToolCall, User
 from core.ports import Completion, ModelFailure, Reply, Request, Usage
+from core.transcript import Assistant, Entry, Result, ToolCall, User
 
 
 @dataclass(frozen=True, slots=True)

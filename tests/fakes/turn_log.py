@@ -15,9 +15,9 @@ from core.agent.steps import (
     StepWrite,
     TurnInput,
 )
-from core.agent.transcript import User
 from core.errors import Fenced
 from core.ports import Model, Request, Usage
+from core.transcript import User
 
 
 class Killed(BaseException):

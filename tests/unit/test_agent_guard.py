@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.agent import guard, prompts
 from core.agent.prompts import PromptSize, system_prompt
-from core.agent.transcript import ToolCall
 from core.ports import Reply
+from core.transcript import ToolCall
 
 names = st.sampled_from(["run", "read"])
 arguments = st.dictionaries(st.sampled_from("ab"), st.integers(0, 1), max_size=2)

@@ -29,9 +29,9 @@ from core.agent.loop import (
     run_turn,
 )
 from core.agent.steps import Finished, Injected, Replied, Started, TurnInput
-from core.agent.transcript import Assistant, Receipt, Result, ToolCall, ToolResult, User
 from core.errors import Fenced
 from core.ports import FailureKind, ModelFailure, Reply, ToolSpec, Usage
+from core.transcript import Assistant, Receipt, Result, ToolCall, ToolResult, User
 from tests.fakes.scripted_model import Held, ScriptedModel, calls, says
 from tests.fakes.turn_log import MemoryTurnLog
 

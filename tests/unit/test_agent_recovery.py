@@ -14,8 +14,8 @@ from core.agent import guard
 from core.agent.loop import Agent, Answered, LoopOptions, Outcome, Prefix, run_turn
 from core.agent.steps import Started, TurnInput
 from core.agent.trace import advance, replay
-from core.agent.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from core.ports import Completion, Reply, Request
+from core.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed, MemoryTurnLog
 

@@ -13,8 +13,8 @@ from core.agent.compaction import Material, NotFolded, Summary
 from core.agent.events import ContextFolded, FoldFailed, TurnEvent
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
 from core.agent.steps import Folded, Injected, Started, TurnInput
-from core.agent.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from core.ports import Completion, FailureKind, ModelFailure, Reply, Request, Usage
+from core.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed, MemoryTurnLog
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent.transcript import Receipt, User
 from core.fence import clip, fenced, one_line
 from core.goals import prompts
 from core.goals.events import Unavailable, Unreadable, Verdict
@@ -24,6 +23,7 @@ from core.goals.judge import (
     read_verdict,
 )
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
+from core.transcript import Receipt, User
 from gateway.limits import LimitedModel
 from tests.fakes.scripted_model import Held, ScriptedModel, says
 

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.agent.transcript import Receipt
 from core.goals.events import Unreadable, Verdict
 from core.goals.judge import (
-    MAX_WAIT_S,
     NO_REASON,
     REASON_LIMIT,
     JudgeInput,
@@ -22,8 +20,10 @@ from core.goals.judge import (
     read_verdict,
 )
 from core.goals.local_judge import named_files
+from core.goals.machine import MAX_WAIT_S
 from core.ports import Reply
 from core.sessions.ports import ReceiptOf
+from core.transcript import Receipt
 from tests.fakes.scripted_model import ScriptedModel
 
 DONE = '{"reason": "all files exist", "done": true, "blocked": false}'

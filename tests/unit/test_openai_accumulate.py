@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.openai.accumulate import ChatStream, Counted, Heard, StreamError
-from core.agent.transcript import ToolCall
+from core.transcript import ToolCall
 
 
 def chunk(delta: dict[str, object], finish: str | None = None) -> dict[str, object]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from adapters.openai.dialect import Dialect, refused, without
 from adapters.openai.encode import chat_body, estimated_input, responses_body, whole_arguments
 from adapters.openai.options import ModelOptions
-from core.agent.transcript import Assistant, Entry, Result, ToolCall, User
 from core.ports import Request, ToolSpec
+from core.transcript import Assistant, Entry, Result, ToolCall, User
 
 OPTIONS = ModelOptions(name="m", model="vendor/m", max_output_tokens=100)
 TOOL = ToolSpec("run", "Run a command.", {"type": "object", "properties": {"c": {}}})

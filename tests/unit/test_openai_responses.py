@@ -6,7 +6,7 @@ import pytest
 
 from adapters.openai.accumulate import Counted, Heard, StreamError
 from adapters.openai.responses import ResponseStream
-from core.agent.transcript import ToolCall
+from core.transcript import ToolCall
 
 
 def test_responses_events_give_text_calls_and_usage() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import ConfigError
 from gateway.settings.document import parse, parse_value
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.agent.transcript import Json
+from core.transcript import Json
 from gateway.errors import KeyPath
 from gateway.settings import Settings, load
 from gateway.settings.document import parse

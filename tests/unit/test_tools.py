@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from core.agent.transcript import Receipt, ToolCall, ToolResult
 from core.errors import Fenced, PermanentError, TransientError, UserError
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import ToolContext
@@ -33,6 +32,7 @@ from core.tools.registry import Registry
 from core.tools.send import Staged, send_tool
 from core.tools.think import think_tool
 from core.tools.tool import DefinedTool, Outcome, one_line
+from core.transcript import Receipt, ToolCall, ToolResult
 
 OWNER = Principal("1", "Ann", Role.OWNER)
 MEMBER = Principal("2", "Bob", Role.MEMBER)
