@@ -18,6 +18,7 @@ from adapters.console.conversation import ADDRESS, Conversation
 from adapters.console.encode import file_note, is_goal_status, parts, shown
 from adapters.console.files import fetch, keep
 from adapters.console.front import Front
+from adapters.console.stdio import let_go
 from core.errors import TransientError
 from core.messages import (
     Address,
@@ -110,6 +111,7 @@ class ConsolePlatform:
                 watch.cancel()
         finally:
             self._running = False
+            let_go()
         if self._busy and self._front.interactive:  # lines end when nothing is left to do
             await self._front.note(LEAVING)
 

@@ -10,6 +10,7 @@ import asyncio
 import errno
 import os
 import select
+import sys
 import threading
 from contextlib import suppress
 
@@ -119,3 +120,17 @@ class OutputWriter:
 def _settle(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
+
+
+def let_go() -> None:
+    """Flush what was printed; streams whose terminal is gone go nowhere from now on, or the
+    interpreter would fail over them when it ends."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

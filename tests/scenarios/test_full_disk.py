@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
@@ -25,7 +27,7 @@ async def logged(program: Process, words: str) -> str:
     """The next line of its log with these words."""
     assert program.stderr is not None
     seen: list[str] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while line := (await program.stderr.readline()).decode():
             seen.append(line)
             if words in line:
@@ -47,13 +49,14 @@ async def test_a_full_disk_stops_the_intake_and_loses_nothing(tmp_path: Path) ->
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
+            start_new_session=True,
         )
         try:
             bot.say("one")
-            await bot.heard("Step 1.")
+            await bot.heard("Step 1.", within_s=30)
             await order(program, "fill")
             bot.say("two")
-            await bot.heard("Step 2.")
+            await bot.heard("Step 2.", within_s=30)
             await logged(program, "the disk is full; freeing the reserve file")
             await order(program, "fill")
             for number in range(20):
@@ -63,7 +66,7 @@ async def test_a_full_disk_stops_the_intake_and_loses_nothing(tmp_path: Path) ->
                 "⚠ The disk is full, so nothing new can be taken. Free some space on it; "
                 "what was accepted is safe and goes on by itself."
             )
-            await bot.heard(full)
+            await bot.heard(full, within_s=30)
             await order(program, "free")
             await bot.heard("Step 22.", within_s=40)
             assert [words for words in bot.said() if words != full] == [
@@ -73,5 +76,5 @@ async def test_a_full_disk_stops_the_intake_and_loses_nothing(tmp_path: Path) ->
             assert await order(program, "stop") == "0"
         finally:
             if program.returncode is None:
-                program.kill()
+                os.killpg(program.pid, signal.SIGKILL)  # the program inside holds the pipes too
             await program.communicate()
