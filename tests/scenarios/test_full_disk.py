@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
 from pathlib import Path
 
 from tests.scenarios.rig import counting, idle_bot
@@ -76,5 +77,6 @@ async def test_a_full_disk_stops_the_intake_and_loses_nothing(tmp_path: Path) ->
             assert await order(program, "stop") == "0"
         finally:
             if program.returncode is None:
-                os.killpg(program.pid, signal.SIGKILL)  # the program inside holds the pipes too
+                with suppress(ProcessLookupError):  # it has ended and was not waited for yet
+                    os.killpg(program.pid, signal.SIGKILL)  # those inside hold the pipes too
             await program.communicate()
