@@ -27,6 +27,7 @@ from core.messages import LaneKey
 from core.ports import Clock, Model, Usage
 from core.sessions.lane_tasks import LaneTasks
 from core.sessions.ports import (
+    GOAL_JUDGE,
     CapReached,
     Estimate,
     OpenJudgement,
@@ -38,7 +39,6 @@ from core.sessions.ports import (
 
 log = structlog.get_logger(__name__)
 
-PURPOSE = "goal_judge"
 RETRY_S = 5.0
 
 
@@ -127,7 +127,7 @@ class Court:
         spent = UsageOf(
             session=asked.session,
             goal=asked.goal.id,
-            purpose=PURPOSE,
+            purpose=GOAL_JUDGE,
             model=self._model.name,
             usage=outcome.usage,
             reservation=booked.id if isinstance(booked, Reserved) else None,

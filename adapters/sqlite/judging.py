@@ -14,6 +14,7 @@ from core.messages import LaneKey, SessionId
 from core.sessions import machine
 from core.sessions.lane import SessionEntered
 from core.sessions.ports import (
+    GOAL_JUDGE,
     CapReached,
     Estimate,
     OpenJudgement,
@@ -24,7 +25,6 @@ from core.sessions.ports import (
 )
 
 MAX_RECEIPTS = 12
-PURPOSE = "goal_judge"
 
 
 def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | None:
@@ -65,7 +65,7 @@ def reserve(
         return None, tx.signals()
     if (lane.session, lane.slot.generation) != (asked.session, asked.generation):
         return None, tx.signals()  # paused or replaced meanwhile: the verdict will be dropped
-    whose = (asked.session, None, PURPOSE, "")
+    whose = (asked.session, None, GOAL_JUDGE, "")
     booked = book(conn, goal, estimate, seconds=0.0, whose=whose)
     if isinstance(booked, CapReached):
         tx.apply(lane, *machine.feel(lane, GoalPaused(texts.paused(booked.reason))))

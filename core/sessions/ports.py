@@ -223,6 +223,10 @@ class Unfinished:
     """Lanes whose current session has an active goal."""
 
 
+GOAL_JUDGE = "goal_judge"
+"""The purpose under which the judge's calls are booked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageOf:
     """Tokens spent by a call outside a turn's own steps; `purpose` is goal_judge and so on.
