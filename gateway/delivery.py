@@ -7,6 +7,7 @@ it is sent once more. The store knows; this only carries.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,6 +27,8 @@ REPEAT = "(may be a repeat) "
 GIVE_UP_S = 24 * 3600.0
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
+EMPTY = math.inf
+"""The pause of a lane in which nothing is left to send."""
 
 
 class Delivery:
@@ -65,12 +68,12 @@ class Delivery:
         while True:
             try:
                 out = await self._store.next_outgoing(lane, now=self._clock.now())
-                if out is None:
-                    return
-                wait = await self._attempt(platform, out)
+                wait = EMPTY if out is None else await self._attempt(platform, out)
             except TransientError as error:  # the store's own: its disk is full
                 log.error("outbox_stuck", lane=lane, error=str(error))
                 wait = None
+            if wait == EMPTY:
+                return
             if wait == 0.0:
                 pause = FIRST_PAUSE_S
                 continue
@@ -78,8 +81,8 @@ class Delivery:
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
     async def _attempt(self, platform: Platform, out: Outgoing) -> float | None:
-        """Send once. Returns 0.0 when the row is settled, else how long to wait, None for the
-        usual pause."""
+        """Send once. Returns 0.0 when the row is settled, EMPTY when it was the last one, else
+        how long to wait, None for the usual pause."""
         try:
             remote = await self._deliver(platform, out)
         except TransientError as error:
@@ -90,8 +93,7 @@ class Delivery:
         except Exception as error:  # the border of a delivery: a bug must not stop the lane
             log.exception("delivery_crashed", lane=out.lane, outbox=out.id)
             return await self._again(out, TransientError(str(error), doubtful=True))
-        await self._store.sent(out, remote)
-        return 0.0
+        return 0.0 if await self._store.sent(out, remote) else EMPTY
 
     async def _again(self, out: Outgoing, error: TransientError) -> float | None:
         if self._clock.now() - out.first_try > GIVE_UP_S:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import adapters.openai.lean  # noqa: F401 - before the SDK is loaded
 from adapters.openai.model import OpenAIModel
 from adapters.openai.options import ApiMode, ModelOptions, Price, ProviderOptions
 from adapters.openai.provider import Provider

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
+import aiohttp
 import httpx2
 import openai
 
@@ -220,17 +221,19 @@ def _in_stream(body: object, where: Where) -> ModelFailure:
 
 
 def _no_connection(cause: BaseException | None, where: Where) -> ModelFailure:
+    """By aiohttp's own error: the SDK's transport makes a connect timeout of most."""
     url = where.endpoint
-    match cause:
-        case httpx2.ConnectTimeout():
+    native = cause.__cause__ if isinstance(cause, httpx2.HTTPError) else None
+    match native or cause:
+        case aiohttp.ConnectionTimeoutError():
             return _transient(f"cannot reach {url}: no connection in {where.connect_s:g} s")
-        case httpx2.ConnectError():
+        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() as error:
             key = where.base_url_key
             look = f": is it running, and is {key} right?" if key else ""
-            return _transient(f"cannot reach {url} ({_reason(cause)}){look}")
-        case httpx2.TimeoutException():
+            return _transient(f"cannot reach {url} ({_reason(error)}){look}")
+        case TimeoutError() | httpx2.TimeoutException():
             return _transient(f"{url} sent nothing for {where.stall_s:g} s")
-        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.TooManyRedirects():
+        case aiohttp.InvalidURL() | httpx2.InvalidURL() | httpx2.TooManyRedirects():
             return ModelFailure(
                 FailureKind.PERMANENT,
                 f"{url} cannot be called: check {where.base_url_key}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from adapters.sqlite.lane_rows import insert_row, load_slot, put_meta
 from adapters.sqlite.relocation import relocate
@@ -14,7 +15,7 @@ from core.goals.contract import Budget, SetGoal
 from core.messages import Ack, Duplicate, Handled, Queued, Refused, SessionId
 from core.sessions.control import obey
 from core.sessions.facts import Order, SessionFact, Spent
-from core.sessions.lane import Idle, Lane, Prio, Row, RowKind, Spoke
+from core.sessions.lane import Busy, Idle, Lane, Prio, Row, RowKind, Spoke
 from core.sessions.machine import QUEUE_FULL
 from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
 
@@ -50,19 +51,19 @@ def accept(
 
 
 def _said(tx: Transaction, arrival: Arrival, said: Said) -> Ack:
-    row = Row(
-        seq=0,
+    head = partial(
+        Row,
         kind=RowKind.MESSAGE,
         prio=Prio.PERSON,
         principal=arrival.principal,
         not_before=tx.now + SPLIT_WAIT_S if said.more else 0.0,
         more=said.more,
-        steer=said.busy.value == "steer",
+        steer=said.busy is Busy.STEER,
     )
-    seq = insert_row(tx.conn, arrival.lane, arrival.dedupe, row, said.payload, tx.now)
+    seq = insert_row(tx.conn, arrival.lane, arrival.dedupe, head(seq=0), said.payload, tx.now)
     if seq is None:
         return Duplicate()
-    row = replace(row, seq=seq)
+    row = head(seq=seq)
     before = tx.open_lane(arrival.lane, but=seq)
     tx.key = f"in:{seq}"
     tx.posts = 0

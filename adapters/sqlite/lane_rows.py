@@ -181,11 +181,11 @@ def insert_row(  # noqa: PLR0913 - one column each
 
     The seq of `row` is ignored: SQLite gives the next one.
     """
-    found = conn.execute(
+    done = conn.execute(
         "INSERT INTO inbox (lane, kind, dedupe, prio, state, not_before, more, steer, target, "
         "goal, generation, principal, payload, received) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (dedupe) DO NOTHING RETURNING seq",
+        "ON CONFLICT (dedupe) DO NOTHING",
         (
             lane,
             row.kind.value,
@@ -202,5 +202,5 @@ def insert_row(  # noqa: PLR0913 - one column each
             _JSON.encode(payload),
             now,
         ),
-    ).fetchone()
-    return None if found is None else int(found[0])
+    )
+    return done.lastrowid if done.rowcount else None

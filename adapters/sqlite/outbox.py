@@ -10,13 +10,15 @@ from adapters.sqlite.lane_rows import load_slot
 from core.messages import LaneKey, RemoteId, Say, TurnId
 from core.sessions.ports import CardFacts, Outgoing
 
+OPEN = "FROM outbox WHERE lane = ? AND state IN ('ready', 'sending')"
+
 
 def next_outgoing(conn: sqlite3.Connection, lane: LaneKey, now: float) -> Outgoing | None:
     """Mark the head as being sent. A head that is found in that state was cut by a restart:
     nobody knows whether it arrived."""
     found = conn.execute(
-        "SELECT id, body, attempts, doubtful, first_try, turn, card, last_part, state FROM outbox "
-        "WHERE lane = ? AND state IN ('ready', 'sending') ORDER BY id LIMIT 1",
+        "SELECT id, body, attempts, doubtful, first_try, turn, card, last_part, state "
+        f"{OPEN} ORDER BY id LIMIT 1",
         (lane,),
     ).fetchone()
     if found is None:
@@ -61,9 +63,10 @@ def card(conn: sqlite3.Connection, lane: LaneKey) -> CardFacts | None:
     return CardFacts(RemoteId(found[0]), line, goal, spent, repeated=bool(found[3]))
 
 
-def sent(conn: sqlite3.Connection, id_: int, remote: RemoteId) -> None:
-    """It arrived."""
-    conn.execute("UPDATE outbox SET state = 'sent', remote_id = ? WHERE id = ?", (remote, id_))
+def sent(conn: sqlite3.Connection, out: Outgoing, remote: RemoteId) -> bool:
+    """It arrived; whether more is to be sent."""
+    conn.execute("UPDATE outbox SET state = 'sent', remote_id = ? WHERE id = ?", (remote, out.id))
+    return conn.execute(f"SELECT 1 {OPEN} LIMIT 1", (out.lane,)).fetchone() is not None
 
 
 def unsent(conn: sqlite3.Connection, id_: int, *, doubtful: bool) -> None:

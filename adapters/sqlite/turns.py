@@ -54,6 +54,7 @@ def _next(tx: Transaction, key: LaneKey, *, collect: bool) -> Begun | Rest:
         if lane is None:
             return Rest(None)
         tx.advance(lane, WorkerReady(TurnId(last + 1), tx.now, collect))
+    tx.wake.discard(key)  # whoever asked has just been told what there is to do
     if tx.begun is None:
         return tx.rest or Rest(None)
     return _load_begun(tx.conn, tx.begun)

@@ -1,12 +1,12 @@
 """python-telegram-bot's errors as those of the core, with the token cut out.
 
-The one place that reads the library's messages. PTB wraps every transport error: what httpx
+The one place that reads the library's messages. PTB wraps every transport error: what aiohttp
 raised is the `__cause__`, and only it tells whether bytes were written.
 """
 
 from __future__ import annotations
 
-import httpx
+import aiohttp
 from telegram.error import (
     BadRequest,
     ChatMigrated,
@@ -23,12 +23,10 @@ REFUSED_AT_DOOR = (
 )
 
 NEVER_SENT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.InvalidURL,
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.InvalidURL,
 )
 TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed", "topic_id_invalid")
 CHAT_REFUSES = (
@@ -62,10 +60,7 @@ class Flooded(TelegramError):
 
 def bytes_written(error: TelegramError) -> bool:
     """Whether the request may have reached Telegram."""
-    cause = error.__cause__
-    if isinstance(cause, NEVER_SENT):
-        return False
-    return not (isinstance(cause, RuntimeError) and "not initialized" in str(cause))
+    return not isinstance(error.__cause__, NEVER_SENT)
 
 
 def topic_gone(error: BadRequest) -> bool:

@@ -1,14 +1,13 @@
 """The bot's HTTP side: builds python-telegram-bot's objects, replaces them, closes them.
 
-Nothing else constructs a Bot or a request. Logs may not show the token: httpx writes every URL
-at INFO and PTB its base URL at DEBUG, so a filter cuts it out while a connection is open.
+Nothing else constructs a Bot or a request. Logs may not show the token: PTB writes its base URL
+at DEBUG, so a filter cuts it out while a connection is open.
 """
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dtm
-import json
 import logging
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -16,32 +15,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-import httpx
+import aiohttp
+import certifi
 from telegram import Bot
 from telegram.error import TelegramError
-from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
-from adapters.telegram.errors import Flooded, redact
+from adapters.telegram.errors import redact
 from adapters.telegram.options import TelegramOptions
+from adapters.telegram.transport import Calls, Updates
 from core.transcript import Json
 
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 BATCH = 100
 CHATTY_LOGGERS = (
-    "httpx",
     "telegram",
     "telegram.Bot",
     "telegram.request.BaseRequest",
-    "telegram.request.HTTPXRequest",
 )
-EMPTY_BATCH = b'{"ok":true,"result":[]}'
 UPDATES_POOL = 8
 CALLS_POOL = 8
-"""Calls at once. What httpx does for a request grows with the square of its idle connections, and
-what it does for a waiting one with all that wait, so the rest wait here. Telegram takes about 30
-messages a second from a bot."""
-POOL_S = 30.0
-KEEPALIVE_S = 30.0
+"""Calls at once. Telegram takes about 30 messages a second from a bot."""
 POLL_GRACE_S = 5.0
 
 R = TypeVar("R", bound="Calls")
@@ -64,76 +57,6 @@ class TokenFilter(logging.Filter):
         return True
 
 
-class Calls(HTTPXRequest):
-    """A connection pool that knows Telegram's cool-downs.
-
-    PTB's own error for them warns of a coming change whenever it is made.
-    """
-
-    __slots__ = ()
-
-    async def do_request(  # noqa: PLR0913, PLR0917 - the signature is the base class's
-        self,
-        url: str,
-        method: str,
-        request_data: RequestData | None = None,
-        read_timeout: object = BaseRequest.DEFAULT_NONE,
-        write_timeout: object = BaseRequest.DEFAULT_NONE,
-        connect_timeout: object = BaseRequest.DEFAULT_NONE,
-        pool_timeout: object = BaseRequest.DEFAULT_NONE,
-    ) -> tuple[int, bytes]:
-        """Send it; raises `Flooded` for a 429 that names its time."""
-        code, payload = await super().do_request(
-            url,
-            method,
-            request_data,
-            read_timeout=read_timeout,  # type: ignore[arg-type]
-            write_timeout=write_timeout,  # type: ignore[arg-type]
-            connect_timeout=connect_timeout,  # type: ignore[arg-type]
-            pool_timeout=pool_timeout,  # type: ignore[arg-type]
-        )
-        if code == 429 and (seconds := _told_to_wait(payload)):
-            raise Flooded(seconds)
-        return self.keep(code, payload)
-
-    def keep(self, code: int, payload: bytes) -> tuple[int, bytes]:
-        """What PTB gets to see of an answer."""
-        return code, payload
-
-
-class Updates(Calls):
-    """The getUpdates connection; keeps each batch raw.
-
-    PTB turns a batch into objects as a whole, so that one malformed update takes all with it.
-    Here the batch is put aside before PTB sees it, and its members are parsed one by one.
-    """
-
-    __slots__ = ("batch",)
-
-    batch: Sequence[Json]
-
-    def keep(self, code: int, payload: bytes) -> tuple[int, bytes]:
-        """Put the batch of a good answer aside for `Link.updates`."""
-        self.batch = ()
-        if code != 200:
-            return code, payload
-        try:
-            result = json.loads(payload)["result"]
-        except (ValueError, KeyError, TypeError):
-            return code, payload  # not the Bot API's: PTB says so
-        if not isinstance(result, list):
-            return 502, b""
-        self.batch = result
-        return code, EMPTY_BATCH
-
-
-def _told_to_wait(payload: bytes) -> float:
-    try:
-        return float(json.loads(payload)["parameters"]["retry_after"])
-    except (ValueError, KeyError, TypeError):
-        return 0.0
-
-
 @dataclass(slots=True)
 class Wire:
     """A Bot with its two connection pools; `users` counts the calls in flight."""
@@ -147,10 +70,12 @@ class Wire:
 
     async def close(self) -> None:
         """Close both pools."""
-        await self.updates.shutdown()
-        await self.calls.shutdown()
-        for name in CHATTY_LOGGERS:
-            logging.getLogger(name).removeFilter(self.token_filter)
+        try:
+            await self.updates.shutdown()
+        finally:  # also when this is cancelled
+            await self.calls.shutdown()
+            for name in CHATTY_LOGGERS:
+                logging.getLogger(name).removeFilter(self.token_filter)
 
 
 class Link:
@@ -225,7 +150,7 @@ class Link:
         try:
             async with asyncio.timeout(self._options.close_s):
                 await wire.close()
-        except (TimeoutError, httpx.HTTPError, OSError) as err:
+        except (TimeoutError, aiohttp.ClientError, OSError) as err:
             log.debug("closing the Telegram connection: %s", type(err).__name__)
 
     def _build(self) -> Wire:
@@ -245,13 +170,6 @@ class Link:
 
     def _request(self, kind: type[R], size: int) -> R:
         if self._tls is None:  # loading the certificates is most of what a client costs
-            self._tls = httpx.create_ssl_context()
-        limits = httpx.Limits(max_connections=size, keepalive_expiry=KEEPALIVE_S)
-        return kind(
-            connection_pool_size=size,
-            read_timeout=self._options.call_s,
-            write_timeout=self._options.call_s,
-            connect_timeout=self._options.connect_s,
-            pool_timeout=POOL_S,
-            httpx_kwargs={"verify": self._tls, "limits": limits},
-        )
+            self._tls = ssl.create_default_context(cafile=certifi.where())
+        options = self._options
+        return kind(size=size, read_s=options.call_s, connect_s=options.connect_s, tls=self._tls)

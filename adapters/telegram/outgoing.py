@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from pathlib import Path
@@ -40,7 +41,7 @@ from core.errors import PermanentError, TransientError
 from core.messages import Address, RemoteId, Say, SendFile
 
 MAX_UPLOAD = 50 * 1024 * 1024
-UPLOAD_S = 120.0
+UPLOAD_S = 300.0
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 T = TypeVar("T")
@@ -158,26 +159,22 @@ class Outgoing:
         """Post a document of at most 50 MB."""
         chat = chat_of(address)
         caption = unpinged(what.caption) if is_group(chat) else what.caption
-        file = await asyncio.to_thread(_opened, what)
+        await asyncio.to_thread(_check, what)
 
         async def post(bot: Bot, chat: int) -> TelegramMessage:
-            def once(_: object, thread: int | None) -> Awaitable[TelegramMessage]:
-                file.seek(0)
-                return bot.send_document(
-                    chat,
-                    InputFile(file, what.name, read_file_handle=False),
-                    caption=cut(caption, MAX_CAPTION) or None,
-                    message_thread_id=thread,
-                    write_timeout=UPLOAD_S,
-                    read_timeout=UPLOAD_S,
-                )
+            async def once(_: object, thread: int | None) -> TelegramMessage:
+                with await asyncio.to_thread(_opened, what) as file:
+                    return await bot.send_document(
+                        chat,
+                        InputFile(file, what.name, read_file_handle=False),
+                        caption=cut(caption, MAX_CAPTION) or None,
+                        message_thread_id=thread,
+                        read_timeout=UPLOAD_S,
+                    )
 
             return await _plainer(once, (), thread_of(address))
 
-        try:
-            return RemoteId(str((await self.call(address, post)).message_id))
-        finally:
-            await asyncio.to_thread(file.close)
+        return RemoteId(str((await self.call(address, post)).message_id))
 
     async def call(self, address: Address, work: Call[T]) -> T:
         """Run calls to one chat: held back while it cools down, errors translated."""
@@ -232,22 +229,21 @@ def _keyboard(what: Say) -> InlineKeyboardMarkup | None:
         raise PermanentError(str(err)) from None
 
 
-def _opened(what: SendFile) -> IO[bytes]:
-    if not what.path:
-        content = what.content.encode("utf-8", "replace")
-        _check_size(what.name, len(content))
-        return BytesIO(content)
-    path = Path(what.path)
-    try:
-        _check_size(what.name, path.stat().st_size)
-        return path.open("rb")
-    except OSError as err:
-        raise PermanentError(f"The file {what.name} cannot be read: {err.strerror}.") from None
-
-
-def _check_size(name: str, size: int) -> None:
+def _check(what: SendFile) -> None:
+    """Refuse what cannot be sent, before a chat's pace is spent on it."""
+    with _opened(what) as file:
+        size = file.seek(0, os.SEEK_END)
     if size > MAX_UPLOAD:
         raise PermanentError(
-            f"The file {name} has {size / 1024 / 1024:.0f} MB; "
+            f"The file {what.name} has {size / 1024 / 1024:.0f} MB; "
             "Telegram takes at most 50 MB from a bot."
         )
+
+
+def _opened(what: SendFile) -> IO[bytes]:
+    if not what.path:
+        return BytesIO(what.content.encode("utf-8", "replace"))
+    try:
+        return Path(what.path).open("rb")
+    except OSError as err:
+        raise PermanentError(f"The file {what.name} cannot be read: {err.strerror}.") from None

@@ -25,6 +25,10 @@ from core.transcript import Json
 
 log = logging.getLogger(__name__)
 
+GATHER_S = 0.02
+"""The pause between two polls with updates. What comes in meanwhile comes with the next one, and
+the turns of the last one begin before it is made."""
+
 
 class Backoff:
     """Pauses that double, with jitter so that many bots do not come back in step."""
@@ -79,6 +83,7 @@ class Poller:
             self._backoff.reset()
             if raw:
                 offset = await self._take(raw, offset)
+                await asyncio.sleep(GATHER_S)
             if behind and len(raw) < BATCH:
                 behind = False
                 self._intake.caught_up(PlatformName.TELEGRAM)

@@ -71,6 +71,11 @@ class Row:
     goal: int | None = None
     generation: int | None = None
 
+    @property
+    def order(self) -> tuple[int, int]:
+        """What rows of a lane begin by."""
+        return self.prio, self.seq
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
@@ -135,6 +140,19 @@ class Lane:
     def people(self) -> tuple[Row, ...]:
         """The waiting rows that a person asked for."""
         return tuple(row for row in self.waiting if row.prio is Prio.PERSON)
+
+    def joined_by(self, row: Row) -> Lane:
+        """The lane with one more row waiting in its place. Named field by field, as this is done
+        for each message that comes in: `replace` takes four times as long."""
+        ahead = [waiting for waiting in self.waiting if waiting.order < row.order]
+        return Lane(
+            key=self.key,
+            session=self.session,
+            phase=self.phase,
+            stop_seq=self.stop_seq,
+            waiting=(*ahead, row, *self.waiting[len(ahead) :]),
+            slot=self.slot,
+        )
 
     @property
     def messages(self) -> int:

@@ -158,16 +158,12 @@ def _spoke(lane: Lane, row: Row, busy: Busy) -> Change:
     effects: Effects = ()
     if not any(waiting.kind is RowKind.SWITCH for waiting in lane.waiting):
         lane, effects = feel(lane, PersonSpoke(row.principal.role))  # else in the next session
-    lane = replace(lane, waiting=tuple(sorted((*lane.waiting, row), key=_order)))
+    lane = lane.joined_by(row)
     if busy is Busy.INTERRUPT and isinstance(lane.phase, Running):
         turn = lane.phase.turn
         cut = replace(lane, phase=Stopping(turn, Cut.INTERRUPTED))
         return cut, (*effects, CancelTurn(turn.id))
     return lane, (*effects, Wake())
-
-
-def _order(row: Row) -> tuple[int, int]:
-    return row.prio, row.seq
 
 
 def _worker_ready(lane: Lane, event: WorkerReady) -> Change:

@@ -398,8 +398,8 @@ class Store(Protocol):
         """The head of the lane's outbox, marked as being sent; None when it is empty."""
         ...
 
-    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> None:
-        """It arrived under this id."""
+    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> bool:
+        """It arrived under this id; whether more is to be sent in its lane."""
         ...
 
     async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:

@@ -27,7 +27,7 @@ NOISE = frozenset(
 class Arguments(BaseModel):
     """The base of all argument models: unknown names are errors, values never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 A = TypeVar("A", bound=Arguments)

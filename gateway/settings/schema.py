@@ -63,7 +63,11 @@ Seconds = Annotated[float, Field(gt=0, le=86_400 * 365)]
 
 class _Settings(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, protected_namespaces=()
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+        defer_build=True,  # once for all of them, not again for each that holds another
     )
 
 

@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+import aiohttp
 import httpx2
 import openai
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
+from openai._vendor.httpx_aiohttp.transport import map_aiohttp_exceptions
 
 from adapters.openai.accumulate import StreamError
 from adapters.openai.errors import CutStream, NotAnApi, Where, failure_of, retry_after
@@ -144,16 +147,23 @@ def test_an_error_in_mid_stream_goes_by_its_code(
     assert failure_of(sdk, WHERE).kind is kind
 
 
+PLACE = ConnectionKey("example.org", 443, True, False, None, None, None)
+
+
 def no_connection(cause: Exception) -> ModelFailure:
+    """What the SDK raises for an error of aiohttp, mapped by its transport as it maps it."""
     error = openai.APIConnectionError(request=REQUEST)
-    error.__cause__ = cause
+    try:
+        with map_aiohttp_exceptions():
+            raise cause
+    except httpx2.HTTPError as mapped:
+        error.__cause__ = mapped
     return failure_of(error, WHERE)
 
 
 def test_an_unreachable_endpoint_is_named_without_its_password() -> None:
-    cause = httpx2.ConnectError("all attempts failed")
-    cause.__cause__ = ConnectionRefusedError(111, "Connection refused")
-    found = no_connection(cause)
+    refused = ConnectionRefusedError(111, "Connection refused")
+    found = no_connection(aiohttp.ClientConnectorError(PLACE, refused))
     assert found.kind is FailureKind.TRANSIENT
     assert found.message == (
         "cannot reach https://example.org/v1 (Connection refused): "
@@ -164,9 +174,14 @@ def test_an_unreachable_endpoint_is_named_without_its_password() -> None:
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        (httpx2.ConnectTimeout(""), "cannot reach https://example.org/v1: no connection in 5 s"),
-        (httpx2.ReadTimeout(""), "https://example.org/v1 sent nothing for 90 s"),
-        (httpx2.RemoteProtocolError(""), "the connection to https://example.org/v1 broke"),
+        (
+            aiohttp.ConnectionTimeoutError(),
+            "cannot reach https://example.org/v1: no connection in 5 s",
+        ),
+        (aiohttp.SocketTimeoutError(), "https://example.org/v1 sent nothing for 90 s"),
+        (aiohttp.ServerDisconnectedError(), "the connection to https://example.org/v1 broke"),
+        (aiohttp.ClientOSError(104, "reset"), "the connection to https://example.org/v1 broke"),
+        (aiohttp.ClientPayloadError(), "the connection to https://example.org/v1 broke"),
     ],
 )
 def test_a_lost_connection_says_how_it_was_lost(cause: Exception, words: str) -> None:
@@ -175,7 +190,7 @@ def test_a_lost_connection_says_how_it_was_lost(cause: Exception, words: str) ->
 
 
 def test_an_address_that_cannot_be_called_is_permanent() -> None:
-    assert no_connection(httpx2.UnsupportedProtocol("")).kind is FailureKind.PERMANENT
+    assert no_connection(aiohttp.InvalidUrlClientError("x")).kind is FailureKind.PERMANENT
     page = failure_of(NotAnApi("a web page"), WHERE)
     assert page.kind is FailureKind.PERMANENT
     assert "providers.router.base_url" in page.message
