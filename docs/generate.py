@@ -1,21 +1,25 @@
-"""Writes what the docs derive from code: the state diagrams, and the README's command table.
+"""Writes what the docs derive from code: state diagrams, the command table, the settings.
 
 Run it with `make docs`; a test fails when the files are not what it would write.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
+
+from pydantic.fields import FieldInfo
 
 from core.commands import COMMANDS
 from core.goals import machine as goals
 from core.sessions import machine as sessions
+from gateway.settings.keys import ANY, fields, group_in
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MACHINES = ROOT / "docs" / "state-machines.md"
-START, END = "<!-- commands -->\n", "<!-- /commands -->"
+SETTINGS = ROOT / "docs" / "configuration.md"
 
 HEAD = """\
 # State machines
@@ -61,17 +65,57 @@ def command_table() -> str:
     return "\n".join(["| command | what it does | when | for |", "|---|---|---|---|", *rows, ""])
 
 
+def settings_tables() -> str:
+    """Every key of the configuration, a table for each group."""
+    tables: list[str] = []
+    for path, info in fields():
+        said = " ".join((info.description or "").split())
+        if len(path) == 1:
+            head = "| key | default | meaning |\n|---|---|---|"
+            tables.append(f"### `{path[0]}`\n\n{said}\n\n{head}\n")
+        elif not group_in(info.annotation) or info.default is None:
+            key = ".".join("<name>" if part == ANY else str(part) for part in path)
+            tables[-1] += f"| `{key}` | {_default(info)} | {said} |\n"
+    return "\n" + "\n".join(tables) + "\n"
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "needed"
+    value = info.get_default(call_default_factory=True)
+    match value:
+        case None | bool():
+            return f"`{json.dumps(value)}`"
+        case tuple():
+            return f"`[{', '.join(map(str, value))}]`"
+        case float():
+            return f"`{value:g}`"
+        case _:
+            return f"`{value}`"
+
+
+def filled(file: Path, mark: str, content: str) -> str:
+    """The file with what stands between `<!-- mark -->` and `<!-- /mark -->` as it should be."""
+    start, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
+    before, _, rest = file.read_text(encoding="utf-8").partition(start)
+    return before + start + content + end + rest.partition(end)[2]
+
+
 def readme() -> str:
     """The README with its table as it should be."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(START)
-    after = rest.partition(END)[2]
-    return before + START + command_table() + END + after
+    return filled(README, "commands", command_table())
+
+
+def configuration() -> str:
+    """The page of all settings as it should be."""
+    return filled(SETTINGS, "settings", settings_tables())
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     MACHINES.write_text(state_machines(), encoding="utf-8")
     README.write_text(readme(), encoding="utf-8")
+    SETTINGS.write_text(configuration(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ from gateway.program import FINISH_S, NO_PLATFORM, Parts, Program
 from gateway.redact import Redactor
 from gateway.router import LaneRules, Router
 from gateway.settings import Settings, chosen, secrets_of
+from gateway.settings.chats import NumberedAccess, SlackAccess
 from gateway.stillness import Stillness
 from gateway.worker import AgentWorker, Crew, Surroundings
 
@@ -289,13 +290,18 @@ def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
 
 
 def _access(settings: Settings) -> Access:
-    telegram = settings.access.telegram
+    named: dict[PlatformName, NumberedAccess | SlackAccess] = {
+        PlatformName.TELEGRAM: settings.access.telegram,
+        PlatformName.DISCORD: settings.access.discord,
+        PlatformName.SLACK: settings.access.slack,
+    }
     return Access(
         {
-            PlatformName.TELEGRAM: Allowlist(
-                owners=frozenset(map(str, telegram.owners)),
-                members=frozenset(map(str, telegram.members)),
-                chats=frozenset(map(str, telegram.chats)),
+            platform: Allowlist(
+                owners=frozenset(map(str, listed.owners)),
+                members=frozenset(map(str, listed.members)),
+                chats=frozenset(map(str, listed.chats)),
             )
+            for platform, listed in named.items()
         }
     )

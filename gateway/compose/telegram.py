@@ -15,7 +15,7 @@ from adapters.telegram.options import (
 from core.commands import COMMANDS
 from core.ports import Platform
 from gateway.compose.setup import Setup
-from gateway.settings.schema import Webhook as WebhookSettings
+from gateway.settings.chats import Webhook as WebhookSettings
 
 
 def telegram(setup: Setup) -> Platform:

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from gateway.errors import KeyPath
 from gateway.settings.keys import is_secret, later, nearest
-from gateway.settings.schema import HTTP_URL, HTTPS_URL, NAME
+from gateway.settings.values import HTTP_URL, HTTPS_URL, NAME
 
 KEY_MARK = "[key]"
 """pydantic ends a location with this when a mapping's key is at fault, not its value."""

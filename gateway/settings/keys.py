@@ -27,9 +27,6 @@ LATER = {
     "auxiliary.acceptance_judge": "delegation",
     "auxiliary.critic": "gates",
     "auxiliary.transcription": "voice transcription",
-    "access.telegram.pairing": "pairing",
-    **{f"access.{name}": f"{name} platform" for name in ("discord", "slack", "web")},
-    **{f"platforms.{name}": f"{name} platform" for name in ("discord", "slack", "web")},
     "workspace.allow": "`/workspace` command",
     "workspace.dangerous": "approvals; dangerous commands are always refused",
 }

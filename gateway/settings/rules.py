@@ -7,14 +7,23 @@ from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from pydantic import SecretStr
+
 from gateway.errors import KeyPath
+from gateway.settings.chats import Telegram
 from gateway.settings.choice import JOBS, chosen
-from gateway.settings.schema import Provider, Settings, Task, Telegram
+from gateway.settings.schema import Provider, Settings, Task
 
 Fault: TypeAlias = tuple[KeyPath, str]
 _CATALOGUE = frozenset({"providers", "models", "agent", "auxiliary"})
 _PEOPLE = frozenset({"platforms", "access"})
 _BOT_TOKEN = re.compile(r"[0-9]+:\S+")
+_DISCORD_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
+_DISCORD = "the Bot page of https://discord.com/developers/applications"
+_SLACK_BOT = re.compile(r"xoxb-\S+")
+_SLACK_OAUTH = "OAuth & Permissions of https://api.slack.com/apps; it begins with xoxb-"
+_SLACK_APP = re.compile(r"xapp-\S+")
+_SLACK_BASIC = "Basic Information of https://api.slack.com/apps; it begins with xapp-"
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
@@ -35,7 +44,9 @@ def faults(
         elif not settings.models:
             found.append((("models",), "no model uses the providers: name at least one"))
     if not without & _PEOPLE:
-        found += _telegram(settings, unset)
+        found += _people(settings)
+        found += _tokens(settings, unset)
+        found += _webhook(settings.platforms.telegram)
     known = {path: name for path, name in unset.items() if path[0] not in without}
     return [*found, *_unset(settings, known, used)]
 
@@ -73,35 +84,61 @@ def _auxiliary(settings: Settings) -> Iterator[Fault]:
             yield (*path, "model"), "is needed when `provider` is set: the model's id there"
 
 
-def _telegram(settings: Settings, unset: Mapping[KeyPath, str]) -> Iterator[Fault]:
-    telegram, access = settings.platforms.telegram, settings.access.telegram
-    for group in ("owners", "members"):
-        if any(person <= 0 for person in getattr(access, group)):
-            text = "a person's id is a positive number; the ids of groups go into `chats`"
-            yield ("access", "telegram", group), text
-    if not telegram.enabled:
-        return
-    at: KeyPath = ("platforms", "telegram")
-    if (*at, "token") not in unset:
-        yield from _token(telegram, (*at, "token"))
-    if not access.owners and not access.members:
-        yield (
-            ("access", "telegram"),
-            "nobody may talk to the bot: put ids into `access.telegram.owners` or `members`",
-        )
-    if telegram.webhook is not None and telegram.webhook.secret is not None:
+PLATFORMS = ("telegram", "discord", "slack")
+"""Those whose people are listed."""
+
+
+def _people(settings: Settings) -> Iterator[Fault]:
+    """An enabled platform needs somebody who may talk; ids must be ids."""
+    for name in PLATFORMS:
+        access = getattr(settings.access, name)
+        at: KeyPath = ("access", name)
+        for group in ("owners", "members"):
+            if any(isinstance(id_, int) and id_ <= 0 for id_ in getattr(access, group)):
+                text = "a person's id is a positive number; the ids of groups go into `chats`"
+                yield (*at, group), text
+        listed = access.owners or access.members or access.pairing
+        if getattr(settings.platforms, name).enabled and not listed:
+            yield (
+                at,
+                f"nobody may talk to the bot: put ids into `access.{name}.owners` or `members`, "
+                f"or set `access.{name}.pairing: true`",
+            )
+
+
+def _tokens(settings: Settings, unset: Mapping[KeyPath, str]) -> Iterator[Fault]:
+    """What an enabled platform logs in with."""
+    telegram, discord, slack = (getattr(settings.platforms, name) for name in PLATFORMS)
+    wanted: list[tuple[bool, KeyPath, SecretStr | None, re.Pattern[str], str]] = [
+        (telegram.enabled, ("telegram", "token"), telegram.token, _BOT_TOKEN, "@BotFather"),
+        (discord.enabled, ("discord", "token"), discord.token, _DISCORD_TOKEN, _DISCORD),
+        (slack.enabled, ("slack", "bot_token"), slack.bot_token, _SLACK_BOT, _SLACK_OAUTH),
+        (
+            slack.enabled and slack.events is None,
+            ("slack", "app_token"),
+            slack.app_token,
+            _SLACK_APP,
+            _SLACK_BASIC,
+        ),
+    ]
+    for enabled, key, token, form, source in wanted:
+        path: KeyPath = ("platforms", *key)
+        if not enabled or path in unset:
+            continue
+        text = token.get_secret_value() if token else ""
+        if not text:
+            yield path, f"is needed because platforms.{key[0]} is enabled: get it from {source}"
+        elif not form.fullmatch(text):
+            what = str(path[-1]).replace("_", " ")
+            yield path, f"is not a {what}: copy it from {source}"
+
+
+def _webhook(telegram: Telegram) -> Iterator[Fault]:
+    if telegram.enabled and telegram.webhook is not None and telegram.webhook.secret is not None:
         secret = telegram.webhook.secret.get_secret_value()
         if not _WEBHOOK_SECRET.fullmatch(secret):
             text = "must be 1 to 256 letters, digits, `_` or `-`"
-            yield (*at, "webhook", "secret"), text
-
-
-def _token(telegram: Telegram, path: KeyPath) -> Iterator[Fault]:
-    token = telegram.token.get_secret_value() if telegram.token else ""
-    if not token:
-        yield path, "is needed because platforms.telegram.enabled is true: get one from @BotFather"
-    elif not _BOT_TOKEN.fullmatch(token):
-        yield path, "is not a bot token (digits, a colon, letters): copy it from @BotFather"
+            yield ("platforms", "telegram", "webhook", "secret"), text
 
 
 def _used_providers(
@@ -122,7 +159,7 @@ def _unset(settings: Settings, unset: Mapping[KeyPath, str], used: set[str]) -> 
         match path:
             case ("providers", name, *_) if name not in used:
                 pass
-            case ("platforms", "telegram", *_) if not settings.platforms.telegram.enabled:
+            case ("platforms", name, *_) if not getattr(settings.platforms, str(name)).enabled:
                 pass
             case _:
                 yield path, unset_text(variable)

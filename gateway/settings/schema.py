@@ -7,21 +7,23 @@ own group (`settings.goals`), never the whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PrivateAttr,
-    SecretStr,
-    StringConstraints,
-)
+from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, SecretStr
 
 from gateway.errors import KeyPath, dotted
+from gateway.settings.chats import Access, Platforms
+from gateway.settings.values import (
+    Count,
+    Dollars,
+    Folder,
+    Group,
+    HttpUrl,
+    Name,
+    Seconds,
+    Text,
+    unique,
+)
 
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 """What runs when the environment has an OpenAI key and names no model."""
@@ -29,49 +31,8 @@ DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 LOCAL_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 """The embedded model's id, as the catalogue of `adapters.local_model` has it."""
 
-NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
-HTTP_URL = r"^https?://[^\s/?#]+[^\s?#]*$"
-HTTPS_URL = r"^https://[^\s/?#]+[^\s?#]*$"
 
-
-def _absolute(path: Path) -> Path:
-    try:
-        path = path.expanduser()
-    except RuntimeError as error:
-        raise ValueError("there is no such user") from error
-    if not path.is_absolute() or "\0" in str(path):
-        raise ValueError("must be an absolute path, or one below `~`")
-    return path
-
-
-def _unique(words: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(words)) < len(words):
-        raise ValueError("a word must not be there twice")
-    return words
-
-
-Name = Annotated[str, StringConstraints(pattern=NAME)]
-Text = Annotated[str, StringConstraints(min_length=1)]
-HttpUrl = Annotated[str, StringConstraints(pattern=HTTP_URL)]
-HttpsUrl = Annotated[str, StringConstraints(pattern=HTTPS_URL)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Count = Annotated[int, Field(ge=1, le=10_000)]
-Dollars = Annotated[float, Field(ge=0, le=1_000_000)]
-Folder = Annotated[Path, AfterValidator(_absolute)]
-Seconds = Annotated[float, Field(gt=0, le=86_400 * 365)]
-
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-        defer_build=True,  # once for all of them, not again for each that holds another
-    )
-
-
-class Provider(_Settings):
+class Provider(Group):
     """An endpoint that serves models."""
 
     kind: Literal["openai", "local"] = "openai"
@@ -89,7 +50,7 @@ class Provider(_Settings):
     """The longest silence within a call, the wait for its first word included."""
 
 
-class Price(_Settings):
+class Price(Group):
     """What a model costs, in US dollars for a million tokens."""
 
     input: Dollars
@@ -100,7 +61,7 @@ class Price(_Settings):
     """Input tokens that the provider had cached; null costs as much as fresh ones."""
 
 
-class Model(_Settings):
+class Model(Group):
     """A model of the catalogue, under the name that chats and settings use."""
 
     provider: Name
@@ -119,15 +80,15 @@ class Model(_Settings):
     """Images that people send go to the model as images."""
     price: Price | None = None
     """null takes the public price list's, where it knows the model."""
-    params: dict[str, JsonValue] = {}
+    params: dict[str, JsonValue] = Field(default_factory=dict)
     """More fields for the request, sent as they are, such as `{reasoning_effort: low}`."""
 
 
 Toolset = Literal["terminal", "file", "think", "send"]
-Toolsets = Annotated[tuple[Toolset, ...], AfterValidator(_unique)]
+Toolsets = Annotated[tuple[Toolset, ...], AfterValidator(unique)]
 
 
-class Agent(_Settings):
+class Agent(Group):
     """The agent that works on turns."""
 
     model: Name | None = None
@@ -144,7 +105,7 @@ class Agent(_Settings):
     """What the agent may use; with the embedded model `[terminal, file]` unless set."""
 
 
-class Goals(_Settings):
+class Goals(Group):
     """Budgets that a goal starts with; null is no limit."""
 
     max_turns: Count = 20
@@ -157,7 +118,7 @@ class Goals(_Settings):
     """Working time in seconds."""
 
 
-class Task(_Settings):
+class Task(Group):
     """The model of an auxiliary task: a catalogue name, or a provider and a raw model id."""
 
     provider: Name | None = None
@@ -168,7 +129,7 @@ class Task(_Settings):
     """How long one call may take; 180 on the embedded model unless set."""
 
 
-class Auxiliary(_Settings):
+class Auxiliary(Group):
     """The models of the tasks beside the agent's own."""
 
     goal_judge: Task = Task()
@@ -177,7 +138,7 @@ class Auxiliary(_Settings):
     """Folds a long session's oldest turns; default: the model of the lowest tier."""
 
 
-class Lanes(_Settings):
+class Lanes(Group):
     """How messages queue."""
 
     groups: Literal["shared", "per_user"] = "shared"
@@ -188,61 +149,7 @@ class Lanes(_Settings):
     """Answer messages that waited together in one turn."""
 
 
-class TelegramAccess(_Settings):
-    """Who may talk to the bot on Telegram, by numeric id; nobody unless listed."""
-
-    owners: tuple[int, ...] = ()
-    """People with every right."""
-    members: tuple[int, ...] = ()
-    """People who may talk and set goals."""
-    chats: tuple[int, ...] = ()
-    """Where members are heard; empty is everywhere. Admits nobody by itself."""
-
-
-class Access(_Settings):
-    """Who may talk, by platform."""
-
-    telegram: TelegramAccess = TelegramAccess()
-    """Telegram's people."""
-
-
-class Webhook(_Settings):
-    """Telegram posts updates here instead of being polled."""
-
-    url: HttpsUrl
-    """The public address that Telegram posts to."""
-    host: Text = "127.0.0.1"
-    """The interface to listen on, behind your reverse proxy."""
-    port: Port = 8443
-    """The port to listen on."""
-    secret: SecretStr | None = None
-    """A word of letters, digits, `_` and `-` that proves a post is Telegram's; null makes a
-    fresh one at each start."""
-
-
-class Telegram(_Settings):
-    """The Telegram bot."""
-
-    enabled: bool = False
-    """Start it."""
-    token: SecretStr | None = None
-    """The token from @BotFather."""
-    base_url: HttpUrl | None = None
-    """A self-hosted Bot API server, such as `http://127.0.0.1:8081/bot`; null is Telegram's."""
-    base_file_url: HttpUrl | None = None
-    """Where that server gives files, such as `http://127.0.0.1:8081/file/bot`."""
-    webhook: Webhook | None = None
-    """null polls, which needs no public address."""
-
-
-class Platforms(_Settings):
-    """The chat platforms."""
-
-    telegram: Telegram = Telegram()
-    """The Telegram bot."""
-
-
-class Workspace(_Settings):
+class Workspace(Group):
     """Where the agent's tools work and what they may touch."""
 
     root: Folder | None = None
@@ -257,7 +164,7 @@ class Workspace(_Settings):
     """How long a command may run."""
 
 
-class Logs(_Settings):
+class Logs(Group):
     """The log on standard error; with a terminal chat, in `pursuit.log` in the data directory."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -266,12 +173,12 @@ class Logs(_Settings):
     """`auto` is `console` on a terminal and `json` elsewhere."""
 
 
-class Settings(_Settings):
+class Settings(Group):
     """All of Pursuit's settings."""
 
-    providers: dict[Name, Provider] = {}
+    providers: dict[Name, Provider] = Field(default_factory=dict)
     """Endpoints, by a name of your choice."""
-    models: dict[Name, Model] = {}
+    models: dict[Name, Model] = Field(default_factory=dict)
     """The catalogue, by a name of your choice. None at all: `OPENAI_API_KEY` or
     `OPENAI_BASE_URL` (and `OPENAI_MODEL`) from the environment, else the embedded model."""
     agent: Agent = Agent()

@@ -11,3 +11,7 @@ def test_the_diagrams_are_those_of_the_machines() -> None:
 
 def test_the_readme_lists_every_command() -> None:
     assert generate.README.read_text(encoding="utf-8") == generate.readme()
+
+
+def test_the_page_of_settings_has_every_key() -> None:
+    assert generate.SETTINGS.read_text(encoding="utf-8") == generate.configuration()

@@ -93,7 +93,7 @@ def test_all_faults_are_told_at_once_in_the_files_order(tmp_path: Path) -> None:
 
 def test_a_wrong_value_does_not_hide_a_broken_rule_elsewhere(tmp_path: Path) -> None:
     says = refusal(tmp_path, TELEGRAM.replace("1:x", "none") + "\ngoals: {max_turns: x}\n")
-    assert "platforms.telegram.token: is not a bot token" in says
+    assert "platforms.telegram.token: is not a token" in says
     assert "goals.max_turns: expected a whole number" in says
 
 
@@ -131,7 +131,7 @@ def test_telegram_with_nobody_allowed_refuses_and_names_the_key(tmp_path: Path) 
 
 def test_a_token_that_is_none_is_refused_without_being_shown(tmp_path: Path) -> None:
     says = refusal(tmp_path, TELEGRAM.replace("1:x", "hunter22"))
-    assert "platforms.telegram.token: is not a bot token" in says
+    assert "platforms.telegram.token: is not a token" in says
     assert "hunter22" not in says
 
 

@@ -48,7 +48,7 @@ def test_the_example_as_shipped_is_the_defaults() -> None:
 def test_the_commented_settings_of_the_example_load_too(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(_uncommented(), encoding="utf-8")
-    settings = load(file, environ={})
+    settings = load(file, environ={"SLACK_SIGNING_SECRET": "x"})
     assert settings.agent.model == "sonnet"
     assert settings.platforms.telegram.webhook is not None
 

@@ -20,8 +20,9 @@ from adapters.telegram.encode import (
 )
 from adapters.telegram.menu import menu, same_menu
 from adapters.telegram.options import MenuEntry
-from adapters.telegram.parts import FENCE, MAX_PARTS, parts, pieces_of
+from adapters.telegram.parts import MAX_PARTS, parts
 from core.messages import Button, Say, SendFile
+from core.splitting import FENCE, pieces_of
 
 WORD = st.text(st.sampled_from("abcxyzäß🎉漢"), min_size=1, max_size=9)
 INLINE = st.one_of(
