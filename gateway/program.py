@@ -50,6 +50,7 @@ class Parts:
     narrator: Narrator
     cards: Cards
     court: Court
+    load: Callable[[], Coroutine[object, object, None]]
     console: Platform | None = None
     finish_s: float = FINISH_S
     closers: tuple[Close, ...] = field(default=())
@@ -93,6 +94,7 @@ class Program:
             (parts.court.run(), "judge"),
             (parts.lanes.run(), "lanes"),
             (parts.lanes.start(backlogs), "take-up"),
+            (parts.load(), "models"),
         )
         return [core.create_task(life, name=name) for life, name in lives]
 

@@ -68,7 +68,7 @@ class OpenAIModel:
         self._provider = provider
         self._chat = at.api_mode == "chat"
         self._dialect = Dialect(json_schema=at.json_schema, stream_options=at.stream_options)
-        self._price = PriceTag(at.name, at.base_url, options.model, options.price)
+        self._price = PriceTag.of_model(options, at)
         self._where = Where(
             model_id=options.model,
             base_url=at.base_url,

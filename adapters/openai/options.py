@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from core.errors import UserError
 from core.transcript import Json
 
 ApiMode: TypeAlias = Literal["chat", "responses"]
@@ -39,6 +40,16 @@ class ProviderOptions:
     embedded: bool = False
     base_url_key: str = ""
     api_key_key: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises UserError for a key or an address that cannot be sent at all."""
+        key = self.api_key.strip()
+        if not (key.isascii() and key.isprintable()):
+            raise UserError(
+                f"{self.api_key_place} holds characters that no key has; copy it again"
+            )
+        if not self.base_url.startswith(("http://", "https://")):
+            raise UserError(f"{self.base_url_place} must start with http:// or https://")
 
     @property
     def base_url_place(self) -> str:

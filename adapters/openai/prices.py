@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import genai_prices
 
-from adapters.openai.options import Price
+from adapters.openai.options import ModelOptions, Price, ProviderOptions
 from core.ports import Usage
 
 _MILLION = 1_000_000
@@ -29,6 +29,11 @@ class PriceTag:
     model: str
     price: Price | None = None
     _unlisted: bool = field(default=False, init=False)
+
+    @classmethod
+    def of_model(cls, options: ModelOptions, provider: ProviderOptions) -> PriceTag:
+        """The price of a model at its provider."""
+        return cls(provider.name, provider.base_url, options.model, options.price)
 
     def of(self, usage: Usage) -> float:
         """US dollars for `usage`, 0.0 when no price is known."""

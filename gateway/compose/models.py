@@ -1,17 +1,28 @@
-"""Builds the models that the settings name, each provider's connections once."""
+"""Builds the models that the settings name, each provider's connections once.
+
+The SDK takes half a second to load, about half of the start, and nothing needs it before a turn:
+`load` does it on a thread, beside the first poll, and a model's first call waits for that.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import gc
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
-from adapters.openai import ModelOptions, OpenAIModel, Price, Provider, ProviderOptions
+from adapters.openai.options import ModelOptions, Price, ProviderOptions
+from adapters.openai.prices import PriceTag
 from core.errors import UserError
-from core.ports import Model
+from core.ports import Completion, Model, Request, Usage
 from gateway.compose.setup import Endpoint
 from gateway.errors import KeyPath
 from gateway.limits import LimitedModel
 from gateway.settings import Choice, Settings
+
+if TYPE_CHECKING:
+    from adapters.openai.provider import Provider
 
 OPENAI_URL = "https://api.openai.com/v1"
 LOCAL_CONTEXT = 8_192
@@ -21,14 +32,16 @@ LOCAL_PATIENCE_S = 600.0
 
 
 class Models:
-    """Models by the choices of the settings; `close` ends their connections.
+    """Models by the choices of the settings; `load` runs once, beside their first use.
 
     `local` is where the embedded model is served, None when nothing uses it.
     """
 
     def __init__(self, settings: Settings, local: Endpoint | None) -> None:
         self._local = local
+        self._options: dict[str, ProviderOptions] = {}
         self._providers: dict[str, Provider] = {}
+        self._loaded = asyncio.Event()
         self._slots = asyncio.Semaphore(settings.agent.max_model_calls)
         self._local_slots = asyncio.Semaphore(LOCAL_SLOTS)
         self._settings = settings
@@ -36,13 +49,35 @@ class Models:
     def of(self, choice: Choice) -> Model:
         """The model of a choice. Raises UserError for settings that no client can use."""
         name = choice.model.provider
-        if name not in self._providers:
-            self._providers[name] = Provider(self._options(choice))
+        if name not in self._options:
+            self._options[name] = self._endpoint(choice)
         options = _options(choice, self._settings.place(self._model_key(choice)))
-        model = OpenAIModel(options, self._providers[name])
+        make = cache(partial(self._make, options, name))
+        model = _LateModel(options, self._options[name], self._loaded, make)
         return LimitedModel(model, self._local_slots if choice.local else self._slots)
 
-    def _options(self, choice: Choice) -> ProviderOptions:
+    async def load(self) -> None:
+        """Load the SDK and make the clients."""
+        await asyncio.to_thread(self._load)
+        self._loaded.set()
+
+    def _load(self) -> None:
+        from adapters.openai.provider import Provider  # noqa: PLC0415 - see the module
+
+        self._providers = {name: Provider(options) for name, options in self._options.items()}
+        gc.freeze()  # as the start does with what it has loaded
+
+    def _make(self, options: ModelOptions, provider: str) -> Model:
+        from adapters.openai.model import OpenAIModel  # noqa: PLC0415 - loaded by now
+
+        return OpenAIModel(options, self._providers[provider])
+
+    async def close(self) -> None:
+        """End the connections."""
+        for provider in self._providers.values():
+            await provider.close()
+
+    def _endpoint(self, choice: Choice) -> ProviderOptions:
         provider = choice.provider
         if choice.local:
             if self._local is None:
@@ -76,10 +111,34 @@ class Models:
         task = "goal_judge" if (judge.provider, judge.model) == raw else "compaction"
         return ("auxiliary", task, "model")
 
-    @property
-    def closers(self) -> tuple[Callable[[], Awaitable[None]], ...]:
-        """What ends the connections."""
-        return tuple(provider.close for provider in self._providers.values())
+
+class _LateModel:
+    """A `Model` whose calls wait until the SDK is `loaded`; then `make` gives the real one."""
+
+    def __init__(
+        self,
+        options: ModelOptions,
+        provider: ProviderOptions,
+        loaded: asyncio.Event,
+        make: Callable[[], Model],
+    ) -> None:
+        self.name = options.name
+        self.context_tokens = options.context_tokens
+        self.max_output_tokens = options.max_output_tokens
+        self._price = PriceTag.of_model(options, provider)
+        self._loaded = loaded
+        self._make = make
+
+    async def complete(
+        self, request: Request, on_text: Callable[[str], None] | None = None
+    ) -> Completion:
+        """See `Model.complete`."""
+        await self._loaded.wait()
+        return await self._make().complete(request, on_text)
+
+    def price(self, usage: Usage) -> float:
+        """See `Model.price`."""
+        return self._price.of(usage)
 
 
 def _options(choice: Choice, model_key: str) -> ModelOptions:

@@ -190,9 +190,10 @@ class _Builder:
             narrator=narrator,
             cards=cards,
             court=court,
+            load=self._models.load,
             console=console,
             finish_s=FINISH_S if console is None else 0.0,
-            closers=(self._tools.close, *self._models.closers, store.close),
+            closers=(self._tools.close, self._models.close, store.close),
         )
 
     def folder(self, lane: LaneKey) -> Path:

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.openai import ModelOptions, OpenAIModel
+from adapters.openai.model import OpenAIModel
+from adapters.openai.options import ModelOptions
 from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
 from core.agent.prompts import LIMIT, NUDGE, PromptSize, system_prompt
 from core.agent.steps import Folded, TurnInput

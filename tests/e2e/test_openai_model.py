@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.openai import ModelOptions, OpenAIModel, Price, Provider
+from adapters.openai.model import OpenAIModel
+from adapters.openai.options import ModelOptions, Price
+from adapters.openai.provider import Provider
 from core.ports import Reply, Usage
 from core.transcript import Assistant, Entry, Result, ToolCall, User
 from tests.fakes.openai_api import FakeOpenAI

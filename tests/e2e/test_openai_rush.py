@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.openai import ModelOptions, OpenAIModel, Provider, ProviderOptions
+from adapters.openai.model import OpenAIModel
+from adapters.openai.options import ModelOptions, ProviderOptions
+from adapters.openai.provider import Provider
 from core.ports import Reply, Request
 from core.transcript import User
 from tests.fakes.openai_api import FakeOpenAI

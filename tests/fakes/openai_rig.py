@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from adapters.openai import ModelOptions, OpenAIModel, Provider, ProviderOptions
+from adapters.openai.model import OpenAIModel
+from adapters.openai.options import ModelOptions, ProviderOptions
+from adapters.openai.provider import Provider
 from core.ports import Model, ModelFailure, Reply, Request, ToolSpec
 from core.transcript import Json, User
 

@@ -207,7 +207,7 @@ def test_the_key_is_in_no_message_even_where_the_server_says_it(status: int) -> 
     assert KEY not in repr(found)
     assert "***" in found.message
     assert KEY not in repr(WHERE)
-    assert KEY not in repr(ProviderOptions(name="a", base_url="b", api_key=KEY))
+    assert KEY not in repr(ProviderOptions(name="a", base_url="http://b", api_key=KEY))
 
 
 def test_a_servers_sentence_is_short_and_never_a_page() -> None:
