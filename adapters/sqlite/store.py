@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sqlite import budgets, intake, judging, outbox, turns, upkeep
+from adapters.sqlite import archive, budgets, intake, judging, outbox, turns, upkeep
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
 from adapters.sqlite.lane_rows import put_meta
 from adapters.sqlite.syncer import Syncer
@@ -21,8 +21,9 @@ from core.agent.steps import Started, StepWrite
 from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.events import Word
-from core.messages import Ack, LaneKey, Outbound, RemoteId, SessionId
+from core.messages import Ack, LaneKey, Outbound, PlatformName, RemoteId, SessionId
 from core.ports import Clock, Usage
+from core.sessions.conversation import ChatFact, Conversation, Place
 from core.sessions.lane import Rest
 from core.sessions.ports import (
     Arrival,
@@ -298,6 +299,16 @@ class SqliteStore:
     async def put_meta(self, key: str, value: str) -> None:
         """See `Store.put_meta`."""
         await self._writer.submit(lambda conn: put_meta(conn, key, value))
+
+    async def conversation(
+        self, lane: LaneKey, *, before: Place | None = None, limit: int = 200
+    ) -> Conversation:
+        """See `Store.conversation`."""
+        return self._read(lambda conn: archive.conversation(conn, lane, before, limit))
+
+    async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
+        """See `Store.chats`."""
+        return self._read(lambda conn: archive.chats(conn, platform))
 
 
 def _one(conn: sqlite3.Connection, sql: str, key: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from adapters.sqlite.archive import KEPT, SPOKEN
 from adapters.sqlite.lane_rows import load_slot
 from core.messages import LaneKey
 from core.sessions.ports import Unfinished
@@ -54,17 +55,20 @@ def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
 def prune(conn: sqlite3.Connection, now: float) -> bool:
     """Delete a slice of what is done with and old; False when nothing is left to delete.
 
-    Transcripts, usage, audit rows and the newest status messages stay.
+    Transcripts, usage, audit rows and the newest status messages stay, and so does all that a
+    chat without a memory of its own is read back from.
     """
     old = now - KEPT_S
     inbox = conn.execute(
-        "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox "
-        "WHERE state IN ('done', 'dropped') AND received < ? LIMIT ?)",
+        "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox "  # noqa: S608 - ours
+        "WHERE state IN ('done', 'dropped') AND received < ? "
+        f"AND NOT ({KEPT} AND {SPOKEN}) LIMIT ?)",
         (old, AT_ONCE),
     )
     outbox = conn.execute(
-        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox "
-        "WHERE state IN ('sent', 'dead') AND card = 0 AND first_try < ? LIMIT ?)",
+        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox "  # noqa: S608 - ours
+        "WHERE state IN ('sent', 'dead') AND card = 0 AND first_try < ? "
+        f"AND NOT ({KEPT} AND state = 'sent') LIMIT ?)",
         (old, AT_ONCE),
     )
     return inbox.rowcount + outbox.rowcount > 0

@@ -22,12 +22,14 @@ from core.messages import (
     Ack,
     LaneKey,
     Outbound,
+    PlatformName,
     Principal,
     RemoteId,
     SessionId,
     TurnId,
 )
 from core.ports import Usage
+from core.sessions.conversation import ChatFact, Conversation, Place
 from core.sessions.facts import Spent
 from core.sessions.lane import Busy, Outcome, Rest, Turn
 from core.transcript import Entry, Json, Receipt, User
@@ -421,6 +423,16 @@ class Store(Protocol):
 
     async def put_meta(self, key: str, value: str) -> None:
         """Replace it."""
+        ...
+
+    async def conversation(
+        self, lane: LaneKey, *, before: Place | None = None, limit: int = 200
+    ) -> Conversation:
+        """See `Archive.conversation`."""
+        ...
+
+    async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
+        """See `Archive.chats`."""
         ...
 
     async def close(self) -> None:
