@@ -17,6 +17,7 @@ COMMANDS = {
     "up": ("gateway.cli.start:up", "Run the gateway: every enabled platform."),
     "chat": ("gateway.cli.start:chat", "Talk to Pursuit here, in the terminal."),
     "config": ("gateway.cli.config:config", "Check or show the configuration."),
+    "service": ("gateway.cli.service:service", "Run Pursuit as a service of systemd."),
     "local": ("gateway.cli.local:local", "The embedded local model."),
 }
 """Every command: where it is, and what it does."""

@@ -8,7 +8,15 @@ from __future__ import annotations
 from gateway.errors import ConfigError, NoPermission, Problem
 from gateway.settings.choice import Choice, Job, catalogue, chosen, uses_local_model
 from gateway.settings.layers import Layer
-from gateway.settings.load import config_file, data_dir, load, secret_places
+from gateway.settings.load import (
+    config_file,
+    config_home,
+    data_dir,
+    load,
+    secret_places,
+    service_manager,
+)
+from gateway.settings.manager import ServiceManager
 from gateway.settings.schema import Settings
 from gateway.settings.show import secrets_of
 
@@ -19,13 +27,16 @@ __all__ = [
     "Layer",
     "NoPermission",
     "Problem",
+    "ServiceManager",
     "Settings",
     "catalogue",
     "chosen",
     "config_file",
+    "config_home",
     "data_dir",
     "load",
     "secret_places",
     "secrets_of",
+    "service_manager",
     "uses_local_model",
 ]

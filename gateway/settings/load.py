@@ -22,6 +22,7 @@ from gateway.settings.choice import Job, chosen
 from gateway.settings.document import Document, parse, parse_value
 from gateway.settings.faults import KEY_MARK, explain
 from gateway.settings.layers import Layer, from_credentials, from_environment, implicit_models
+from gateway.settings.manager import ServiceManager, from_manager
 from gateway.settings.places import data_folder, find_config, read_config
 from gateway.settings.rules import faults, unset_text
 from gateway.settings.schema import Settings, Task
@@ -68,6 +69,16 @@ def secret_places(config: Path | None = None) -> tuple[Path, ...]:
     file = config_file(config)
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return (*((file.absolute(),) if file else ()), *((Path(folder),) if folder else ()))
+
+
+def config_home() -> Path:
+    """Where the user's configuration files are, of all programs."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+def service_manager() -> ServiceManager | None:
+    """What systemd has told this process, None where it was started otherwise."""
+    return from_manager(os.environ)
 
 
 def data_dir(data: Path | None = None) -> Path:

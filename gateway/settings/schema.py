@@ -20,6 +20,7 @@ from gateway.settings.values import (
     Group,
     HttpUrl,
     Name,
+    Port,
     Seconds,
     Text,
     unique,
@@ -173,6 +174,20 @@ class Logs(Group):
     """`auto` is `console` on a terminal and `json` elsewhere."""
 
 
+class Health(Group):
+    """The health and metrics pages, for load balancers and Prometheus."""
+
+    enabled: bool = False
+    """Serve `/healthz`, `/readyz` and `/metrics`."""
+    host: Text = "127.0.0.1"
+    """The interface to listen on."""
+    port: Port = 8421
+    """The port to listen on."""
+    token: SecretStr | None = None
+    """What a reader sends as `Authorization: Bearer …`; null makes one at the first start and
+    keeps it in `health_token` in the data folder."""
+
+
 class Settings(Group):
     """All of Pursuit's settings."""
 
@@ -197,6 +212,8 @@ class Settings(Group):
     """Where the agent's tools work."""
     logs: Logs = Logs()
     """What is logged and how."""
+    health: Health = Health()
+    """The health and metrics pages."""
     _origins: dict[KeyPath, str] = PrivateAttr(default_factory=dict)
 
     def came_from(self, origins: Mapping[KeyPath, str]) -> None:

@@ -1,0 +1,111 @@
+"""Puts the unit files where systemd looks for them, and says what is left to do.
+
+It writes files and runs nothing: what changes the machine's services is the person's to type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UserError
+from gateway.errors import NoPermission
+from gateway.service.unit import (
+    CREDENTIALS,
+    DROP_IN,
+    MARK,
+    NAME,
+    SANDBOX,
+    SYSUSERS,
+    Start,
+    system_unit,
+    user_unit,
+)
+
+SYSTEM_FOLDER = Path("/etc/systemd/system")
+SYSUSERS_FILE = Path("/etc/sysusers.d/pursuit.conf")
+_HIDDEN = (Path("/home"), Path("/root"), Path("/run/user"))
+"""What ProtectHome=yes takes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Files to write, folders to make (0700), and what a person does then, a command a line."""
+
+    files: Mapping[Path, str]
+    folders: tuple[Path, ...]
+    next_steps: tuple[str, ...]
+
+
+def for_system(start: Start, *, sandbox: bool, root: Path = Path("/")) -> Installation:
+    """A service of the machine, below `root`."""
+    units = _below(root, SYSTEM_FOLDER)
+    files = {units / NAME: system_unit(start), _below(root, SYSUSERS_FILE): SYSUSERS}
+    if sandbox:
+        files[units / DROP_IN] = SANDBOX
+    config = start.config
+    steps = (
+        "systemd-sysusers                                # makes the user pursuit",
+        f"install -d -m 755 {config.parent}",
+        f"install -m 640 -g pursuit YOUR-CONFIG {config}",
+        f"# secrets: one file each, e.g. {CREDENTIALS}/platforms__telegram__token (chmod 600)",
+        f"sudo -u pursuit {start.program} config check --config {config}",
+        "systemctl daemon-reload",
+        "systemctl enable --now pursuit",
+        "journalctl -u pursuit -f",
+    )
+    return Installation(files, (_below(root, CREDENTIALS),), steps)
+
+
+def check_visible(start: Start) -> None:
+    """Raises UserError where a system service could not see the program or its configuration."""
+    for path in (start.program, start.config):
+        if any(path.is_relative_to(hidden) for hidden in _HIDDEN):
+            raise UserError(
+                f"{path} is in a home folder, which a system service cannot see. Install Pursuit "
+                "below /opt (python3 -m venv /opt/pursuit) and keep its configuration in "
+                "/etc/pursuit/config.yaml, or install a service of your own user with --user."
+            )
+
+
+def for_user(start: Start, config_home: Path) -> Installation:
+    """A service of the user whose configuration is below `config_home`."""
+    steps = (
+        f"{start.program} config check --config {start.config}",
+        "systemctl --user daemon-reload",
+        "systemctl --user enable --now pursuit",
+        "loginctl enable-linger                          # it runs while you are logged out",
+        "journalctl --user -u pursuit -f",
+    )
+    return Installation({config_home / "systemd" / "user" / NAME: user_unit(start)}, (), steps)
+
+
+def install(what: Installation) -> None:
+    """Write it. Raises UserError for a file that somebody else wrote, before anything is
+    changed, and NoPermission where the operating system forbids it."""
+    for path in what.files:
+        if path.suffix == ".service" and path.exists() and not _ours(path):
+            raise UserError(f"{path} was not written by Pursuit. Move it away first.")
+    try:
+        for folder in what.folders:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path, text in what.files.items():
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o644)
+    except PermissionError as error:
+        raise NoPermission(
+            f"{error.filename} cannot be written: permission denied. Run it with sudo, or install "
+            "a service of your own user with --user."
+        ) from error
+    except OSError as error:
+        raise UserError(f"{error.filename} cannot be written: {error.strerror}.") from error
+
+
+def _ours(path: Path) -> bool:
+    return path.read_text(encoding="utf-8", errors="replace").startswith(MARK)
+
+
+def _below(root: Path, path: Path) -> Path:
+    return root / path.relative_to("/")
