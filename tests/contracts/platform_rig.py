@@ -62,6 +62,8 @@ class Can(StrEnum):
 
     PRESS = auto()
     """Buttons are pressed: `press`, `toast`. (All others show the command that one stands for.)"""
+    KEEP = auto()
+    """A button stays where it is: it may be pressed again, and in the next life."""
     ROOMS = auto()
     """There are places with several people, where the bot has to be addressed: `room`."""
     THREADS = auto()
@@ -80,6 +82,8 @@ class Can(StrEnum):
     """What people write while nobody listens is delivered later: to the next adapter too."""
     CUT = auto()
     """The connection for receiving can break: `cut_off`, `let_in`."""
+    NOTICE = auto()
+    """A connection that is cut off shows in the adapter's `health`."""
     LIMIT = auto()
     """The platform answers "too many" with a time to wait: `limit`."""
     LOSE = auto()
@@ -122,7 +126,8 @@ class Traits:
 class Seen:
     """One message of the bot as it is shown now.
 
-    `text` is what is read, or its Markdown source where the platform itself renders that.
+    `text` is what is read: escapes are undone; markup may stand in it where the platform itself
+    renders that, and a message sent as verbatim text shows exactly its text.
     `buttons` are labels from left to right. `file` is a file's name with its `content`, "" and
     b"" for a message without; its caption is `text`. `edits` counts changes of the text or the
     buttons. `reply_to` is the message it answers, "" for none. `formatted` tells that it was
@@ -240,12 +245,13 @@ class PlatformRig(Protocol):
         self._lacks(Can.CUT)
 
     async def limit(self, place: Address, seconds: int, *, times: int = 1) -> None:
-        """Answer the next `times` posts to that place with "too many, come back after
+        """Answer the next `times` text messages to that place with "too many, come back after
         `seconds`"; nothing of them is shown."""
         self._lacks(Can.LIMIT)
 
     async def lose_answer(self, place: Address) -> None:
-        """The next post to that place is shown, but the connection breaks before its answer."""
+        """The next text message to that place is shown, but the connection breaks before its
+        answer."""
         self._lacks(Can.LOSE)
 
     async def close_chat(self, place: Address) -> None:
@@ -329,6 +335,13 @@ async def shown(rig: PlatformRig, place: Address, count: int) -> list[Seen]:
         return seen if len(seen) >= count else None
 
     return await rig.until(enough)
+
+
+async def eventually(claim: Callable[[], bool], within_s: float = WITHIN_S) -> None:
+    """Wait for what tells nobody when it changes, such as an adapter's health."""
+    async with asyncio.timeout(within_s):
+        while not claim():  # noqa: ASYNC110 - there is nothing to wait on
+            await asyncio.sleep(0.02)
 
 
 def heard(rig: PlatformRig) -> list[str]:
