@@ -32,6 +32,8 @@ SAMPLE_LIMIT = 200
 PATIENCE_S = 3_600.0
 """How long a call may wait for its turn at the model; only a model that is stuck takes so long."""
 NO_REASON = "no reason was given"
+_STUCK = re.compile(r"(.)\1{15,}", re.DOTALL)
+"""What a small model writes when it cannot stop: one character over and over."""
 
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 
@@ -226,7 +228,7 @@ def read_verdict(text: str, *, may_wait: bool = False) -> Verdict | Unreadable:
         return Unreadable("the judge's reply was not a verdict")
     return Verdict(
         done=done and not blocked,
-        reason=one_line(reason, REASON_LIMIT) or NO_REASON,
+        reason=one_line(_STUCK.sub(r"\1\1\1…", reason), REASON_LIMIT) or NO_REASON,
         blocked=blocked,
         wait_s=_wait(said.get("wait_s")) if may_wait and not (done or blocked) else 0.0,
     )

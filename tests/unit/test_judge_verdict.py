@@ -42,6 +42,7 @@ DONE = '{"reason": "all files exist", "done": true, "blocked": false}'
         ),
         ('{"reason": "", "done": false}', Verdict(False, NO_REASON)),
         ('{"reason": "a\\nb\\u0007\\u202e c", "done": false}', Verdict(False, "a b c")),
+        (f'{{"reason": "x{"=" * 200} y", "done": false}}', Verdict(False, "x===… y")),
         ('{"reason": "x", "done": false, "confidence": 0.9}', Verdict(False, "x")),
         ('{"reason": "x", "done": false, "wait_s": 60}', Verdict(False, "x")),
     ],
