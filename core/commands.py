@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.messages import Role
+from core.rights import Right, least, may
 
 
 class When(StrEnum):
@@ -23,14 +24,22 @@ class When(StrEnum):
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
     """One command: its name without the slash, a summary of at most 100 characters for menus,
-    the usage lines for `/help`, when it is taken, the role it needs, and its fixed words."""
+    the usage lines for `/help`, when it is taken, the right it needs, and its fixed words.
+
+    A usage line that ends in "(owners)" is shown to owners only.
+    """
 
     name: str
     summary: str
     usage: tuple[str, ...]
     when: When = When.ANY
-    role: Role = Role.MEMBER
+    right: Right = Right.TALK
     words: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> Role:
+        """The lowest role that may use it."""
+        return least(self.right)
 
 
 COMMANDS: tuple[CommandSpec, ...] = (
@@ -61,17 +70,59 @@ COMMANDS: tuple[CommandSpec, ...] = (
         ("/stop",),
     ),
     CommandSpec("new", "Start a new session; the old one is kept", ("/new",)),
-    CommandSpec("sessions", "List the sessions of this chat", ("/sessions",)),
+    CommandSpec(
+        "sessions",
+        "List the sessions of this chat",
+        ("/sessions: this chat's", "/sessions all: those of every chat (owners)"),
+        words=("all",),
+    ),
     CommandSpec(
         "resume",
         "Go back to an earlier session",
-        ("/resume: the one before", "/resume N: number N of /sessions"),
+        (
+            "/resume: the one before",
+            "/resume N: number N of /sessions",
+            "/resume #N: session #N of /sessions all, which moves here (owners)",
+        ),
     ),
     CommandSpec("queue", "Send a message that waits for its own turn", ("/queue <text>",)),
     CommandSpec(
         "steer", "Send a message that the running turn reads at its next step", ("/steer <text>",)
     ),
     CommandSpec("status", "What this chat is doing right now", ("/status",)),
+    CommandSpec("usage", "Tokens and cost: this session, its goal, today", ("/usage",)),
+    CommandSpec(
+        "model",
+        "Show or change the model of this session",
+        (
+            "/model: the model at work, and the others",
+            "/model <name>: use that one from the next turn on",
+            "/model default: the configured one again",
+        ),
+        right=Right.CHOOSE_MODEL,
+        words=("default",),
+    ),
+    CommandSpec(
+        "workspace",
+        "Show the folder where this chat works",
+        (
+            "/workspace: the folder",
+            "/workspace <folder>: work in that one of `workspace.allow` (owners)",
+            "/workspace reset: work in the chat's own again (owners)",
+        ),
+        words=("reset",),
+    ),
+    CommandSpec(
+        "pair",
+        "Let a stranger in by their code; list or remove people",
+        (
+            "/pair approve CODE: let the person with that code in, as a member",
+            "/pair list: who waits and who was let in",
+            "/pair remove ID: let a person out again",
+        ),
+        right=Right.PAIR,
+        words=("approve", "list", "remove"),
+    ),
     CommandSpec("whoami", "Your id and your role here", ("/whoami",)),
     CommandSpec("help", "The commands that you may use", ("/help",)),
 )
@@ -99,9 +150,15 @@ def read(text: str) -> Invocation | None:
     return None if found is None else Invocation(found[1].lower(), found[2].strip())
 
 
-def unknown(name: str) -> str:
-    """What to answer to a command that does not exist."""
-    near = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=0.5)
+def allowed(role: Role) -> tuple[CommandSpec, ...]:
+    """The commands that a role may use."""
+    return tuple(spec for spec in COMMANDS if may(role, spec.right))
+
+
+def unknown(name: str, role: Role = Role.OWNER) -> str:
+    """What to answer to a command that does not exist: the nearest that the person may use."""
+    names = [spec.name for spec in allowed(role)]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return f"Unknown command /{name}. Did you mean /{near[0]}? /help lists them all."
     return f"Unknown command /{name}. /help lists them all."
@@ -110,12 +167,9 @@ def unknown(name: str) -> str:
 def help_text(role: Role) -> str:
     """`/help` for one person: only what they may use."""
     lines: list[str] = []
-    for spec in COMMANDS:
-        if spec.role is Role.OWNER and role is not Role.OWNER:
-            continue
+    for spec in allowed(role):
         lines.append(f"/{spec.name} — {spec.summary}")
-        if len(spec.usage) > 1:
-            lines.extend(
-                f"   {line}" for line in spec.usage if role is Role.OWNER or "(owners)" not in line
-            )
+        usage = [line for line in spec.usage if role is Role.OWNER or "(owners)" not in line]
+        if len(usage) > 1:
+            lines.extend(f"   {line}" for line in usage)
     return "\n".join(lines)

@@ -19,6 +19,7 @@ def book(
     *,
     seconds: float,
     whose: tuple[SessionId, TurnId | None, str, str],
+    now: float,
 ) -> Reserved | CapReached | None:
     """Reserve a call's most against the caps of an active goal; None without caps on spending.
 
@@ -40,7 +41,7 @@ def book(
     session, turn, purpose, model = whose
     found = conn.execute(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
-        "cost) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, ?, ?) RETURNING id",
+        "cost, at) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, ?, ?, ?) RETURNING id",
         (
             session,
             goal.id,
@@ -50,6 +51,7 @@ def book(
             estimate.tokens - estimate.output,
             estimate.output,
             estimate.cost,
+            now,
         ),
     ).fetchone()
     return Reserved(found[0])

@@ -8,13 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adapters.sqlite.lane_rows import insert_row, load_slot, put_meta
+from adapters.sqlite import access, overview
+from adapters.sqlite.lane_rows import insert_row, put_meta
 from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
 from core.goals.contract import Budget, SetGoal
 from core.messages import Ack, Duplicate, Handled, Queued, Refused, SessionId
+from core.pairing import Book
 from core.sessions.control import obey
-from core.sessions.facts import Order, SessionFact, Spent
+from core.sessions.facts import (
+    House,
+    Order,
+    SessionFact,
+    Spent,
+    Used,
+    model_key,
+    workspace_key,
+)
 from core.sessions.lane import Busy, Idle, Lane, Prio, Row, RowKind, Spoke
 from core.sessions.machine import QUEUE_FULL
 from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
@@ -23,12 +33,20 @@ SPLIT_WAIT_S = 1.0
 """How long a text of the platform's full length waits for its rest."""
 
 
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the settings give to commands: the limits of new goals, and the rest."""
+
+    defaults: Budget
+    house: House
+
+
 def accept(
     conn: sqlite3.Connection,
     arrivals: Sequence[Arrival | Relocation],
     cursor: tuple[str, str] | None,
     now: float,
-    defaults: Budget,
+    offers: Offers,
 ) -> tuple[tuple[Ack, ...], Signals]:
     """The whole of `Store.accept`, as one job."""
     tx = Transaction(conn, now, "")
@@ -40,7 +58,7 @@ def accept(
             case Arrival(what=Said() as said):
                 acks.append(_said(tx, arrival, said))
             case Arrival(what=Commanded() as commanded):
-                acks.append(_commanded(tx, arrival, commanded, defaults))
+                acks.append(_commanded(tx, arrival, commanded, offers))
     if cursor is not None:
         conn.execute(
             "INSERT INTO cursor (source, pos) VALUES (?, ?) "
@@ -72,7 +90,7 @@ def _said(tx: Transaction, arrival: Arrival, said: Said) -> Ack:
     return Queued(behind) if row in after.waiting else Refused(QUEUE_FULL)
 
 
-def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, defaults: Budget) -> Ack:
+def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, offers: Offers) -> Ack:
     row = Row(seq=0, kind=RowKind.CONTROL, prio=Prio.PERSON, principal=arrival.principal)
     line = commanded.line
     payload = {"name": line.name, "argument": line.argument}
@@ -83,8 +101,8 @@ def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, defaults
         return Duplicate()
     tx.key, tx.posts, tx.said = f"in:{seq}", 0, []
     lane = tx.open_lane(arrival.lane)
-    order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=defaults)
-    after, effects = obey(lane, order, SqlFacts(tx.conn, lane))
+    order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=offers.defaults)
+    after, effects = obey(lane, order, SqlFacts(tx.conn, lane, offers.house, tx.now))
     tx.apply(lane, after, effects)
     return Handled(tx.said[-1] if tx.said else "")
 
@@ -95,30 +113,49 @@ class SqlFacts:
 
     conn: sqlite3.Connection
     lane: Lane
+    house: House
+    now: float
 
     def spent(self, goal: int) -> Spent:
         """The usage rows of a goal, summed."""
         return goal_spent(self.conn, goal)
 
+    def used(self) -> Used:
+        """The usage rows by model."""
+        return overview.used(self.conn, self.lane, self.now)
+
     def sessions(self) -> tuple[SessionFact, ...]:
         """The lane's sessions, newest first."""
-        found = self.conn.execute(
-            "SELECT id, title, turns FROM session WHERE lane = ? ORDER BY id DESC LIMIT 20",
-            (self.lane.key,),
-        ).fetchall()
-        return tuple(
-            SessionFact(SessionId(id_), title, turns, _goal_status(self.conn, id_))
-            for id_, title, turns in found
-        )
+        return overview.sessions(self.conn, self.lane.key)
+
+    def all_sessions(self) -> tuple[SessionFact, ...]:
+        """The sessions of all lanes, newest first."""
+        return overview.all_sessions(self.conn)
+
+    def session(self, number: int) -> SessionFact | None:
+        """A session of any lane."""
+        return overview.session(self.conn, number)
+
+    def model(self) -> str:
+        """The model chosen for the lane's session."""
+        return _kept(self.conn, model_key(self.lane.session))
+
+    def workspace(self) -> str:
+        """The folder that the lane was bound to."""
+        return _kept(self.conn, workspace_key(self.lane.key))
+
+    def book(self) -> Book:
+        """All of pairing."""
+        return access.load_book(self.conn)
 
     def draft(self) -> SetGoal | None:
         """The contract that was drafted last in the lane's session."""
         return load_draft(self.conn, self.lane.session)
 
 
-def _goal_status(conn: sqlite3.Connection, session: int) -> str:
-    goal = load_slot(conn, session).goal
-    return goal.status.value if goal and goal.status.value != "cleared" else ""
+def _kept(conn: sqlite3.Connection, key: str) -> str:
+    found = conn.execute("SELECT value FROM state_meta WHERE key = ?", (key,)).fetchone()
+    return found[0] if found else ""
 
 
 def goal_spent(conn: sqlite3.Connection, goal: int) -> Spent:

@@ -66,7 +66,7 @@ def reserve(
     if (lane.session, lane.slot.generation) != (asked.session, asked.generation):
         return None, tx.signals()  # paused or replaced meanwhile: the verdict will be dropped
     whose = (asked.session, None, GOAL_JUDGE, "")
-    booked = book(conn, goal, estimate, seconds=0.0, whose=whose)
+    booked = book(conn, goal, estimate, seconds=0.0, whose=whose, now=now)
     if isinstance(booked, CapReached):
         tx.apply(lane, *machine.feel(lane, GoalPaused(texts.paused(booked.reason))))
     return booked, tx.signals()
@@ -83,7 +83,7 @@ def judged(
     """Apply the judge's word where its question is still open."""
     tx = Transaction(conn, now, f"verdict:{asked.goal.id}:{asked.generation}:{asked.id}")
     if spent is not None:
-        spend_on(conn, spent)
+        spend_on(conn, spent, now)
     lane = tx.lane(key)
     if lane is not None and lane.session == asked.session:
         seconds = 0.0 if spent is None else spent.seconds
@@ -92,14 +92,14 @@ def judged(
     return tx.signals()
 
 
-def spend_on(conn: sqlite3.Connection, spent: UsageOf) -> None:
+def spend_on(conn: sqlite3.Connection, spent: UsageOf, now: float) -> None:
     """Keep the usage of a call outside a turn, in place of its reservation."""
     usage = spent.usage
     if spent.reservation is not None:
         conn.execute("DELETE FROM usage WHERE id = ?", (spent.reservation,))
     conn.execute(
-        "INSERT INTO usage (session, goal, purpose, model, state, input, cached, output, cost) "
-        "VALUES (?, ?, ?, ?, 'settled', ?, ?, ?, ?)",
+        "INSERT INTO usage (session, goal, purpose, model, state, input, cached, output, cost, "
+        "at) VALUES (?, ?, ?, ?, 'settled', ?, ?, ?, ?, ?)",
         (
             spent.session,
             spent.goal,
@@ -109,6 +109,7 @@ def spend_on(conn: sqlite3.Connection, spent: UsageOf) -> None:
             usage.cached_tokens,
             usage.output_tokens,
             usage.cost,
+            now,
         ),
     )
 

@@ -6,6 +6,7 @@ from adapters.sqlite.closing import close_turn
 from adapters.sqlite.lane_rows import insert_row, load_lane
 from adapters.sqlite.transaction import Transaction
 from core.messages import Ack, Duplicate, Handled, Principal, Role, Say
+from core.sessions.facts import workspace_key
 from core.sessions.lane import Idle, Lane, Outcome, Prio, Row, RowKind
 from core.sessions.ports import Relocation
 
@@ -38,6 +39,10 @@ def relocate(tx: Transaction, move: Relocation) -> Ack:
             f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
             (move.new, move.old),
         )
+    tx.conn.execute(
+        "UPDATE OR IGNORE state_meta SET key = ? WHERE key = ?",
+        (workspace_key(move.new), workspace_key(move.old)),
+    )
     tx.wake.add(move.new)
     tx.deliver.add(move.new)
     return Handled("")

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sqlite import archive, budgets, intake, judging, outbox, turns, upkeep
+from adapters.sqlite import archive, budgets, intake, judging, outbox, overview, turns, upkeep
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
 from adapters.sqlite.lane_rows import put_meta
+from adapters.sqlite.people import SqlitePeople
 from adapters.sqlite.syncer import Syncer
 from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
@@ -24,6 +25,7 @@ from core.goals.events import Word
 from core.messages import Ack, LaneKey, Outbound, PlatformName, RemoteId, SessionId
 from core.ports import Clock, Usage
 from core.sessions.conversation import ChatFact, Conversation, Place
+from core.sessions.facts import House, Overview, SessionFact, workspace_key
 from core.sessions.lane import Rest
 from core.sessions.ports import (
     Arrival,
@@ -55,7 +57,8 @@ class SqliteStore:
     """Everything durable, in `folder`. Open with `open`, end with `close`.
 
     `run` names this start; posts made by it carry the name. `goal_defaults` are the limits of
-    new goals. `sync` "OFF" waits for the disk nowhere; only for tests, which cut no power.
+    new goals, `house` is what else the settings offer. `sync` "OFF" waits for the disk nowhere;
+    only for tests, which cut no power.
     """
 
     def __init__(
@@ -65,19 +68,21 @@ class SqliteStore:
         clock: Clock,
         run: str,
         goal_defaults: Budget | None = None,
+        house: House | None = None,
         sync: str = "FULL",
     ) -> None:
         self._folder = folder
         self._path = folder / FILE_NAME
         self._clock = clock
         self.run = run
-        self._defaults = goal_defaults or Budget()
+        self._offers = intake.Offers(goal_defaults or Budget(), house or House())
         self._sync = sync
         syncer = Syncer(folder / LOG_NAME) if sync == "FULL" else None
         self._writer = Writer(self._connect, folder / RESERVE_NAME, syncer)
         self._reader: sqlite3.Connection | None = None
         self._lock: int | None = None
         self._opened: sqlite3.Connection | None = None
+        self.people = SqlitePeople(self._read, self._writer.submit)
 
     def _connect(self) -> sqlite3.Connection:
         assert self._opened is not None  # noqa: S101 - `open` runs first
@@ -135,7 +140,7 @@ class SqliteStore:
     ) -> tuple[tuple[Ack, ...], Signals]:
         """See `Store.accept`."""
         return await self._writer.submit(
-            lambda conn: intake.accept(conn, arrivals, cursor, now, self._defaults),
+            lambda conn: intake.accept(conn, arrivals, cursor, now, self._offers),
             early=None if early is None else lambda taken: early(taken[1]),
         )
 
@@ -162,7 +167,7 @@ class SqliteStore:
         claim: Sequence[int] = (),
     ) -> None:
         """See `Store.record`."""
-        what = turns.Recording(writes, spent, claim)
+        what = turns.Recording(writes, spent, claim, self._clock.now())
         starts = any(isinstance(write, Started) for write in writes)
         await self._writer.submit(lambda conn: turns.record(conn, ref, what), safe=starts)
 
@@ -176,8 +181,9 @@ class SqliteStore:
         """See `Store.reserve`; the writer is asked only where there are caps."""
         if not self._read(lambda conn: turns.capped(conn, ref)):
             return None
+        now = self._clock.now()
         return await self._writer.submit(
-            lambda conn: turns.reserve(conn, ref, model, estimate, seconds)
+            lambda conn: turns.reserve(conn, ref, model, estimate, seconds, now)
         )
 
     async def settle(self, reservation: int, usage: Usage) -> None:
@@ -299,6 +305,21 @@ class SqliteStore:
     async def put_meta(self, key: str, value: str) -> None:
         """See `Store.put_meta`."""
         await self._writer.submit(lambda conn: put_meta(conn, key, value))
+
+    def bound(self, lane: LaneKey) -> str:
+        """The folder that `/workspace` bound a lane to, "" for none."""
+        key = workspace_key(lane)
+        return self._read(
+            lambda conn: _one(conn, "SELECT value FROM state_meta WHERE key = ?", key) or ""
+        )
+
+    def overview(self) -> Overview:
+        """The whole store in a few numbers."""
+        return self._read(overview.overview)
+
+    def sessions(self, limit: int) -> tuple[SessionFact, ...]:
+        """The sessions of all lanes, newest first."""
+        return self._read(lambda conn: overview.all_sessions(conn, limit))
 
     async def conversation(
         self, lane: LaneKey, *, before: Place | None = None, limit: int = 200

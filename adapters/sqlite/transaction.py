@@ -10,18 +10,21 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from adapters.sqlite import codec
+from adapters.sqlite import access, codec
 from adapters.sqlite.closing import close_turn
+from adapters.sqlite.fetching import BUSY, fetch
 from adapters.sqlite.lane_rows import (
     dump_principal,
     insert_row,
     load_lane,
     new_session,
     open_lane,
+    put_meta,
     save_lane,
 )
 from core.goals.goal import Goal
 from core.messages import LaneKey, Outbound, Say, TurnId
+from core.pairing import Admit, Expel, Mistry, PairingChange, welcome
 from core.sessions import machine
 from core.sessions.inputs import render
 from core.sessions.lane import (
@@ -35,6 +38,7 @@ from core.sessions.lane import (
     LaneEffect,
     LaneEvent,
     Post,
+    Remember,
     Rest,
     Row,
     SessionEntered,
@@ -122,12 +126,29 @@ class Transaction:
                 self._switch(lane, effect)
             case Rest():
                 self.rest = effect
-            case WakeAt(due):
-                self._wake_at(lane, due)
+            case WakeAt() | Remember() | Admit() | Expel() | Mistry():
+                self._keep(lane, effect)
             case CancelTurn() | Wake() | CallJudge():
                 self._signal(lane, effect)
             case _:
                 assert_never(effect)
+
+    def _keep(self, lane: Lane, effect: WakeAt | Remember | PairingChange) -> None:
+        match effect:
+            case WakeAt(due):
+                self._wake_at(lane, due)
+            case Remember(key, value):
+                put_meta(self.conn, key, value)
+            case _:
+                self.pair(effect)
+
+    def pair(self, change: PairingChange) -> None:
+        """Store what came of an owner's order, and tell the person who was let in."""
+        access.write(self.conn, change, self.now)
+        if isinstance(change, Admit):
+            knock = change.knock
+            key = f"let-in:{knock.platform}:{knock.person}:{self.now}"
+            self.post(knock.lane, Say(welcome(change.role)), key=key)
 
     def _signal(self, lane: Lane, effect: CancelTurn | Wake | CallJudge) -> None:
         match effect:
@@ -224,12 +245,14 @@ class Transaction:
         return inputs
 
     def _switch(self, lane: Lane, switch: SwitchSession) -> None:
-        self.switched = True
+        self.conn.execute("UPDATE inbox SET state = 'done' WHERE seq = ?", (switch.row,))
         target = switch.target
         if target is None:
             target = new_session(self.conn, lane.key, self.now)
+        elif not fetch(self.conn, target, lane.key, self.now):
+            self.post(lane.key, Say(BUSY))
+            return
         self.conn.execute("UPDATE lane SET session = ? WHERE key = ?", (target, lane.key))
-        self.conn.execute("UPDATE inbox SET state = 'done' WHERE seq = ?", (switch.row,))
         if switch.target is None:
             text = "✦ New session. The old one is kept: /sessions lists it, /resume goes back."
             self.post(lane.key, Say(text))

@@ -119,6 +119,7 @@ class Recording:
     writes: Sequence[StepWrite]
     spent: Sequence[CallUsage]
     claim: Sequence[int]
+    now: float
 
 
 def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
@@ -126,7 +127,7 @@ def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
     check_fence(conn, ref)
     for write in what.writes:
         _write(conn, ref, write)
-    spend(conn, ref.turn, what.spent)
+    spend(conn, ref.turn, what.spent, what.now)
     if what.claim:
         conn.executemany(
             "UPDATE inbox SET state = 'claimed', turn = ? WHERE seq = ? AND state = 'ready'",
@@ -158,7 +159,7 @@ def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
     )
 
 
-def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage]) -> None:
+def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage], now: float) -> None:
     """Keep what a turn's calls without a reservation used."""
     used = [(call.model, call.usage) for call in spent if call.usage != Usage()]
     if not used:
@@ -166,10 +167,10 @@ def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage]) -> No
     goal = _goal_of(conn, turn)
     conn.executemany(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
-        "cost) SELECT session, coalesce(goal, ?), id, 'agent', ?, 'settled', ?, ?, ?, ? "
+        "cost, at) SELECT session, coalesce(goal, ?), id, 'agent', ?, 'settled', ?, ?, ?, ?, ? "
         "FROM turn WHERE id = ?",
         [
-            (goal, model, u.input_tokens, u.cached_tokens, u.output_tokens, u.cost, turn)
+            (goal, model, u.input_tokens, u.cached_tokens, u.output_tokens, u.cost, now, turn)
             for model, u in used
         ],
     )
@@ -183,7 +184,12 @@ def _goal_of(conn: sqlite3.Connection, turn: int) -> int | None:
 
 
 def reserve(
-    conn: sqlite3.Connection, ref: TurnRef, model: str, estimate: Estimate, seconds: float
+    conn: sqlite3.Connection,
+    ref: TurnRef,
+    model: str,
+    estimate: Estimate,
+    seconds: float,
+    now: float,
 ) -> Reserved | CapReached | None:
     """The whole of `Store.reserve`, as one job; `seconds` is the turn's age."""
     check_fence(conn, ref)
@@ -191,7 +197,7 @@ def reserve(
     if goal is None:
         return None
     whose = (session, ref.turn, "agent", model)
-    return book(conn, goal, estimate, seconds=seconds, whose=whose)
+    return book(conn, goal, estimate, seconds=seconds, whose=whose, now=now)
 
 
 def capped(conn: sqlite3.Connection, ref: TurnRef) -> bool:
@@ -250,7 +256,7 @@ def end_turn(
         "UPDATE turn SET answer = ?, receipts = ?, seconds = ? WHERE id = ?",
         (ending.answer, codec.dump_receipts(receipts), ending.seconds, ref.turn),
     )
-    spend(conn, ref.turn, ending.spent)
+    spend(conn, ref.turn, ending.spent, now)
     if lane.slot.goal is not None:
         settle_cut(conn, lane.slot.goal.id, ref.turn)
     if ending.outcome is Outcome.ANSWERED and isinstance(lane.phase, Running):

@@ -12,10 +12,12 @@ from core import commands
 from core.goals import texts
 from core.goals.contract import read_goal, read_subgoal
 from core.goals.events import GoalPaused
-from core.goals.goal import GoalStatus
-from core.messages import Address, Principal, Role, SessionId
-from core.sessions.facts import Facts, Order, SessionFact
-from core.sessions.goal_control import obey_goal, status
+from core.messages import SessionId
+from core.rights import Right, may
+from core.sessions import reports
+from core.sessions.facts import Facts, Order
+from core.sessions.goal_control import obey_goal
+from core.sessions.house_control import HOUSE
 from core.sessions.lane import (
     CancelTurn,
     Change,
@@ -39,8 +41,8 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
     """Carry out one command line; an unknown one gets the nearest suggested."""
     spec = commands.BY_NAME.get(order.line.name)
     if spec is None:
-        return lane, (Post(commands.unknown(order.line.name)),)
-    if spec.role is Role.OWNER and order.by.role is not Role.OWNER:
+        return lane, (Post(commands.unknown(order.line.name, order.by.role)),)
+    if not may(order.by.role, spec.right):
         return lane, (Post(f"Only owners may use /{spec.name}."),)
     match spec.name:
         case "goal":
@@ -53,6 +55,8 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
             return _switch(lane, order, None)
         case "resume":
             return _resume(lane, order, facts)
+        case "model" | "workspace" | "pair" as name:
+            return HOUSE[name](lane, order, facts)
         case _:
             return lane, (Post(_answer(lane, order, facts, spec.name)),)
 
@@ -61,15 +65,29 @@ def _answer(lane: Lane, order: Order, facts: Facts, name: str) -> str:
     """The commands that only tell."""
     match name:
         case "sessions":
-            return _sessions(lane, facts.sessions())
+            return _sessions(lane, order, facts)
         case "status":
-            return _status(lane, order, facts)
+            return reports.status_of(lane, order, facts)
+        case "usage":
+            return reports.usage(lane, order.by.role, facts.used())
         case "whoami":
-            return _whoami(lane, order.by)
+            return reports.whoami(lane, order.by)
         case "help":
             return commands.help_text(order.by.role)
         case _:
             return f"Usage: {'; '.join(commands.BY_NAME[name].usage)}"
+
+
+def _sessions(lane: Lane, order: Order, facts: Facts) -> str:
+    match order.line.argument:
+        case "":
+            return reports.sessions(lane, facts.sessions())
+        case "all" if may(order.by.role, Right.SEE_ALL_SESSIONS):
+            return reports.all_sessions(lane, facts.all_sessions())
+        case "all":
+            return "Only owners may see other chats' sessions."
+        case _:
+            return "Usage: /sessions, or /sessions all (owners)"
 
 
 def _stop(lane: Lane, order: Order) -> Change:
@@ -107,46 +125,41 @@ def _switch(lane: Lane, order: Order, target: SessionId | None) -> Change:
 
 
 def _resume(lane: Lane, order: Order, facts: Facts) -> Change:
+    wanted = order.line.argument
+    if wanted.startswith("#"):
+        return _fetch(lane, order, facts, wanted[1:])
     sessions = facts.sessions()
     here = _session_then(lane)
     others = [fact for fact in sessions if fact.id != here]
-    wanted = order.line.argument
     if not wanted and others:
         return _switch(lane, order, others[0].id)
     if len(wanted) <= 2 and wanted.isdecimal() and 1 <= int(wanted) <= len(sessions):
-        chosen = sessions[int(wanted) - 1].id
-        if chosen == here:
-            return lane, (Post("You are in that session already."),)
-        return _switch(lane, order, chosen)
-    return lane, (Post(f"There is no such session. {_sessions(lane, sessions)}"),)
+        return _go_to(lane, order, sessions[int(wanted) - 1].id)
+    listed = reports.sessions(lane, sessions)
+    return lane, (Post(f"There is no such session. {listed}"),)
+
+
+def _go_to(lane: Lane, order: Order, chosen: SessionId) -> Change:
+    if chosen == _session_then(lane):
+        return lane, (Post("You are in that session already."),)
+    return _switch(lane, order, chosen)
+
+
+def _fetch(lane: Lane, order: Order, facts: Facts, number: str) -> Change:
+    """Go to a session by its number, from whatever chat; the store refuses it where another
+    lane works on it."""
+    small = number.isdecimal() and len(number) <= 15
+    found = facts.session(int(number)) if small else None
+    if found is not None and found.lane == lane.key:
+        return _go_to(lane, order, found.id)
+    if not may(order.by.role, Right.SEE_ALL_SESSIONS):
+        return lane, (Post("Only owners may fetch another chat's session."),)
+    if found is None:
+        return lane, (Post("There is no such session. /sessions all lists them."),)
+    return _switch(lane, order, found.id)
 
 
 def _session_then(lane: Lane) -> SessionId | None:
     """The session of the lane once the switches that wait are made, None for a new one."""
     switches = [row.target for row in lane.waiting if row.kind is RowKind.SWITCH]
     return switches[-1] if switches else lane.session
-
-
-def _sessions(lane: Lane, sessions: tuple[SessionFact, ...]) -> str:
-    lines = ["Sessions of this chat, newest first (/resume N goes to one):"]
-    for number, fact in enumerate(sessions, 1):
-        here = " ← here" if fact.id == lane.session else ""
-        goal = f" · goal {fact.goal}" if fact.goal else ""
-        title = texts.brief(fact.title, 60) or "(empty)"
-        lines.append(f"{number}. {title} · {fact.turns} turns{goal}{here}")
-    return "\n".join(lines)
-
-
-def _status(lane: Lane, order: Order, facts: Facts) -> str:
-    what = "A turn is running" if not isinstance(lane.phase, Idle) else "No turn is running"
-    lines = [f"{what}; {lane.messages} messages wait."]
-    goal = lane.slot.goal
-    if goal is not None and goal.status is not GoalStatus.CLEARED:
-        lines.append(status(lane, goal, facts.spent(goal.id), order.now))
-    return "\n".join(lines)
-
-
-def _whoami(lane: Lane, by: Principal) -> str:
-    address = Address.of(lane.key)
-    where = f"chat {address.chat}" + (f", thread {address.thread}" if address.thread else "")
-    return f"You are {by.name or 'someone'} (id {by.id}), {by.role.value}, in {where}."

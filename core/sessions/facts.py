@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.commands import Invocation
 from core.goals.contract import Budget, SetGoal
-from core.messages import Principal, SessionId
+from core.messages import LaneKey, Principal, SessionId
+from core.pairing import Book
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +21,122 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSpent:
+    """What one model used; `cached` tokens are among `input`, cost is in US dollars."""
+
+    model: str
+    input: int
+    cached: int
+    output: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """The books by model: of the lane's session, of its goal, and since midnight in this chat
+    and in all."""
+
+    session: tuple[ModelSpent, ...] = ()
+    goal: tuple[ModelSpent, ...] = ()
+    here: tuple[ModelSpent, ...] = ()
+    everywhere: tuple[ModelSpent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SessionFact:
     """One line of `/sessions`: `title` is the start of its first message."""
 
     id: SessionId
     title: str
     turns: int
+    lane: LaneKey
     goal: str = ""
     """The goal's status, "" without one."""
+    current: bool = False
+    """Whether its lane works in it now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalFact:
+    """A goal that is not over."""
+
+    lane: LaneKey
+    text: str
+    status: str
+    turns: int
+    of: int
+    """The turns of its budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The whole store in a few numbers. `working` are lanes with a begun turn, `queued` rows
+    wait for one; `unsent` posts wait in the outbox, `dead` ones never will arrive."""
+
+    working: tuple[LaneKey, ...] = ()
+    queued: int = 0
+    goals: tuple[GoalFact, ...] = ()
+    unsent: int = 0
+    dead: int = 0
+
+
+def _no_home(_: LaneKey) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the settings offer to commands: the catalogue's models and the one in use without a
+    choice, the folders that a chat may be bound to, and where a chat works that is not."""
+
+    models: tuple[str, ...] = ()
+    model: str = ""
+    folders: tuple[str, ...] = ()
+    home: Callable[[LaneKey], str] = _no_home
 
 
 class Facts(Protocol):
     """Read-only questions about the lane whose command is being obeyed."""
 
+    @property
+    def house(self) -> House:
+        """What the settings offer."""
+        ...
+
     def spent(self, goal: int) -> Spent:
         """The usage rows of a goal, summed."""
+        ...
+
+    def used(self) -> Used:
+        """The usage rows by model."""
         ...
 
     def sessions(self) -> tuple[SessionFact, ...]:
         """The lane's sessions, newest first; at most 20."""
         ...
 
+    def all_sessions(self) -> tuple[SessionFact, ...]:
+        """The sessions of all lanes, newest first; at most 30."""
+        ...
+
+    def session(self, number: int) -> SessionFact | None:
+        """A session of any lane."""
+        ...
+
     def draft(self) -> SetGoal | None:
         """The contract that was drafted last in the lane's session."""
+        ...
+
+    def model(self) -> str:
+        """The model chosen for the lane's session, "" for none."""
+        ...
+
+    def workspace(self) -> str:
+        """The folder that the lane was bound to, "" for none."""
+        ...
+
+    def book(self) -> Book:
+        """All of pairing."""
         ...
 
 
@@ -57,3 +152,13 @@ class Order:
     line: Invocation
     now: float
     defaults: Budget = field(default_factory=Budget)
+
+
+def model_key(session: SessionId) -> str:
+    """Where a session's chosen model is kept."""
+    return f"model:{session}"
+
+
+def workspace_key(lane: LaneKey) -> str:
+    """Where the folder is kept that a lane was bound to."""
+    return f"workspace:{lane}"

@@ -38,6 +38,7 @@ from core.goals.events import (
 from core.goals.goal import Goal, GoalStatus
 from core.goals.machine import MAX_WAIT_S
 from core.messages import Role
+from core.rights import Right, may
 from core.sessions.facts import Facts, Order, Spent
 from core.sessions.lane import Change, Enqueue, Idle, Lane, Post, Prio, RowKind, Wake
 from core.sessions.machine import feel
@@ -116,7 +117,7 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
         case PauseGoal() | ResumeGoal() | ClearGoal() | WaitGoal():
             return _steer(lane, goal, order, command)
         case ChangeBudget(changes):
-            if order.by.role is not Role.OWNER:
+            if not may(order.by.role, Right.CHANGE_BUDGETS):
                 return _say(lane, "Only owners may change a goal's budget.")
             budget = Budget(**{**asdict(goal.budget), **changes})
             lane, effects = feel(lane, BudgetChanged(budget))

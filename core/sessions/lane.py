@@ -15,6 +15,7 @@ from typing import TypeAlias
 from core.goals.events import Judged, TimerFired
 from core.goals.goal import Slot
 from core.messages import Button, LaneKey, Principal, SessionId, TurnId
+from core.pairing import Admit, Expel, Mistry
 from core.transcript import Json
 
 MAX_WAITING = 100
@@ -302,6 +303,14 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Remember:
+    """Keep a small value by key; an empty one forgets it."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class CancelTurn:
     """Signal: end the running turn's work now."""
 
@@ -327,6 +336,10 @@ LaneEffect: TypeAlias = (
     | SwitchSession
     | Rest
     | WakeAt
+    | Remember
+    | Admit
+    | Expel
+    | Mistry
     | CancelTurn
     | Wake
     | CallJudge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,8 +13,9 @@ from core.goals.contract import SetGoal
 from core.goals.events import Judged, TimerFired, Verdict
 from core.goals.goal import GoalStatus
 from core.messages import Address, PlatformName, Principal, Role, SessionId, TurnId
+from core.pairing import Book
 from core.sessions.control import obey
-from core.sessions.facts import Order, SessionFact, Spent
+from core.sessions.facts import House, Order, SessionFact, Spent, Used
 from core.sessions.lane import (
     MAX_WAITING,
     Begin,
@@ -57,7 +58,9 @@ EMPTY = Lane(key=KEY, session=SessionId(1))
 
 @dataclass(frozen=True, slots=True)
 class NoFacts:
-    """A lane with two sessions, and nothing spent or drafted."""
+    """A lane with two sessions, and nothing spent, drafted, chosen or paired."""
+
+    house: House = field(default_factory=House)
 
     def spent(self, goal: int) -> Spent:
         """See `Facts.spent`."""
@@ -65,7 +68,34 @@ class NoFacts:
 
     def sessions(self) -> tuple[SessionFact, ...]:
         """See `Facts.sessions`."""
-        return (SessionFact(SessionId(2), "two", 1), SessionFact(SessionId(1), "one", 3))
+        return (
+            SessionFact(SessionId(2), "two", 1, KEY),
+            SessionFact(SessionId(1), "one", 3, KEY),
+        )
+
+    def all_sessions(self) -> tuple[SessionFact, ...]:
+        """See `Facts.all_sessions`."""
+        return self.sessions()
+
+    def session(self, number: int) -> SessionFact | None:
+        """See `Facts.session`."""
+        return next((fact for fact in self.sessions() if fact.id == number), None)
+
+    def used(self) -> Used:
+        """See `Facts.used`."""
+        return Used()
+
+    def model(self) -> str:
+        """See `Facts.model`."""
+        return ""
+
+    def workspace(self) -> str:
+        """See `Facts.workspace`."""
+        return ""
+
+    def book(self) -> Book:
+        """See `Facts.book`."""
+        return Book()
 
     def draft(self) -> SetGoal | None:
         """See `Facts.draft`."""
