@@ -40,7 +40,7 @@ async def test_a_file_goes_out_with_its_caption(there: PlatformRig) -> None:
 
 
 async def test_a_file_goes_out_from_disk(there: PlatformRig, tmp_path: Path) -> None:
-    path = tmp_path / "data.bin"
+    path = tmp_path / "report.bin"
     path.write_bytes(bytes(range(256)) * 400)
     await deliver(there, there.home, SendFile("report.bin", path=str(path)), Say("below"))
     file, below = await shown(there, there.home, 2)
@@ -52,7 +52,7 @@ async def test_a_file_that_is_not_there_is_a_permanent_error(
     there: PlatformRig, tmp_path: Path
 ) -> None:
     with pytest.raises(PermanentError, match=r"gone\.txt"):
-        await deliver(there, there.home, SendFile("gone.txt", path=str(tmp_path / "none")))
+        await deliver(there, there.home, SendFile("gone.txt", path=str(tmp_path / "gone.txt")))
     await deliver(there, there.home, Say("next"))
     assert [seen.text for seen in await shown(there, there.home, 1)] == ["next"]
 
