@@ -29,17 +29,18 @@ from core.messages import (
     Principal,
     Refused,
 )
+from core.people import Refusal
 from core.ports import Clock
 from core.sessions.inputs import payload_of
 from core.sessions.lane import Busy
 from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
 from gateway.access import Access
+from gateway.impatience import Impatience
 
 log = structlog.get_logger(__name__)
 
 CONFIRMED_S = 2.0
 """Platforms show a press as failed when it is not confirmed by then."""
-REPEATED_S = 30.0
 MAX_MESSAGE = 100_000
 """The longest message taken, in characters."""
 NOT_TAKEN = "⚠ This could not be taken: an internal error; the log has the details."
@@ -48,7 +49,14 @@ TOO_LONG = (
 )
 
 
-Sorted: TypeAlias = Arrival | Relocation | Refused
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """Somebody without a right tried: to be written down, and mostly left without an answer."""
+
+    out: Refusal
+
+
+Sorted: TypeAlias = Arrival | Relocation | Refused | Shut
 
 
 class Followed(Protocol):
@@ -106,34 +114,6 @@ class LaneRules:
     per_user: bool = False
 
 
-class Impatience:
-    """A person who saw no answer presses again: identical commands of one person within 30 s of
-    one whose confirmation was late are one."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._late: dict[tuple[LaneKey, str, Invocation], tuple[float, str]] = {}
-
-    def remember(self, arrivals: Sequence[Arrival | Relocation]) -> None:
-        """These were not confirmed in time."""
-        now = self._clock.monotonic()
-        self._late = {k: v for k, v in self._late.items() if now - v[0] < REPEATED_S}
-        for arrival in arrivals:
-            if isinstance(arrival, Arrival) and isinstance(arrival.what, Commanded):
-                key = (arrival.lane, arrival.principal.id, arrival.what.line)
-                self._late[key] = (now, arrival.dedupe)
-
-    def once(self, item: Sorted) -> Sorted | Duplicate:
-        """The item, or that it repeats one which is on its way already."""
-        if not (self._late and isinstance(item, Arrival) and isinstance(item.what, Commanded)):
-            return item
-        late = self._late.get((item.lane, item.principal.id, item.what.line))
-        if late is None or late[1] == item.dedupe:
-            return item  # the same update, handed over again: the store knows
-        fresh = self._clock.monotonic() - late[0] < REPEATED_S
-        return Duplicate() if fresh else item
-
-
 class Router:
     """The one way in."""
 
@@ -168,9 +148,30 @@ class Router:
         if arrivals or cursor is not None:
             acks = await self._store_all(arrivals, cursor)
         stored = iter(acks)
+        refused = iter(await self._refuse(sorted_out))
         return tuple(
-            next(stored) if isinstance(item, Arrival | Relocation) else item for item in sorted_out
+            next(stored)
+            if isinstance(item, Arrival | Relocation)
+            else next(refused)
+            if isinstance(item, Shut)
+            else item
+            for item in sorted_out
         )
+
+    async def _refuse(self, sorted_out: Sequence[Sorted | Duplicate]) -> list[Refused]:
+        """Write the batch's refusals down; a disk that takes none must not hold the rest up."""
+        shut = [item.out for item in sorted_out if isinstance(item, Shut)]
+        if not shut:
+            return []
+        for refusal in shut:
+            where, person = f"{refusal.platform} {refusal.chat}", refusal.person
+            log.warning("refused", what=refusal.what, chat=where, person=person)
+        try:
+            told = await self._access.refuse(shut, now=self._clock.now())
+        except TransientError as error:
+            log.error("refusals_not_written", error=str(error), refusals=len(shut))
+            told = ("",) * len(shut)
+        return [Refused(text) for text in told]
 
     async def _store_all(
         self, arrivals: Sequence[Arrival | Relocation], cursor: tuple[str, str] | None
@@ -242,16 +243,18 @@ class Router:
             case Message():
                 return self._message(inbound)
 
-    def _press(self, press: Press) -> Arrival | Refused:
-        principal = self._access.admit(press.sender, press.address)
-        line = commands.read(press.command)
-        if principal is None or line is None:
-            log.warning("press_refused", chat=press.address.chat, person=press.sender.id)
-            return Refused("")
+    def _press(self, press: Press) -> Arrival | Refused | Shut:
         lane = self._lane(press.address, press.sender.id, private=press.private)
+        principal = self._access.admit(press.sender, press.address)
+        if principal is None:
+            return Shut(_refusal(press, lane))
+        line = commands.read(press.command)
+        if line is None:
+            log.warning("press_not_read", chat=press.address.chat, person=press.sender.id)
+            return Refused("")
         return Arrival(lane, press.dedupe, principal, Commanded(line))
 
-    def _message(self, message: Message) -> Arrival | Refused:
+    def _message(self, message: Message) -> Arrival | Refused | Shut:
         lane = self._lane(message.address, message.sender.id, private=message.private)
         if self._bystander is not None:
             self._bystander.wrote(lane)
@@ -259,8 +262,7 @@ class Router:
             return Refused("")
         principal = self._access.admit(message.sender, message.address)
         if principal is None:
-            log.warning("message_refused", chat=message.address.chat, person=message.sender.id)
-            return Refused("")
+            return Shut(_refusal(message, lane))
         if len(message.text) > MAX_MESSAGE:
             return Refused(TOO_LONG.format(length=len(message.text), limit=MAX_MESSAGE))
         return self._read(message, lane, principal)
@@ -284,6 +286,19 @@ class Router:
     def _lane(self, address: Address, person: str, *, private: bool) -> LaneKey:
         per_user = self._rules.per_user and not private
         return (replace(address, user=person) if per_user else address).key
+
+
+def _refusal(inbound: Message | Press, lane: LaneKey) -> Refusal:
+    spoke = isinstance(inbound, Message)
+    return Refusal(
+        platform=inbound.address.platform,
+        person=inbound.sender.id,
+        name=inbound.sender.name,
+        chat=inbound.address.chat,
+        lane=lane,
+        what="message" if spoke else "press",
+        may_pair=spoke and inbound.private,
+    )
 
 
 def _started(line: Invocation) -> Invocation:
