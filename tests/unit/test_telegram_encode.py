@@ -1,17 +1,13 @@
-"""Markdown into Telegram's text and entities: nothing lost, nobody pinged, every part fits."""
+"""Markdown into Telegram's text and entities: nothing lost, nobody pinged."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.telegram.decode import units
 from adapters.telegram.encode import (
-    MAX_ENTITIES,
-    MAX_UNITS,
     Rendered,
     cut,
     keyboard,
@@ -20,9 +16,7 @@ from adapters.telegram.encode import (
 )
 from adapters.telegram.menu import menu, same_menu
 from adapters.telegram.options import MenuEntry
-from adapters.telegram.parts import MAX_PARTS, parts
-from core.messages import Button, Say, SendFile
-from core.splitting import FENCE, pieces_of
+from core.messages import Button
 
 WORD = st.text(st.sampled_from("abcxyzäß🎉漢"), min_size=1, max_size=9)
 INLINE = st.one_of(
@@ -111,78 +105,6 @@ def test_entities_move_with_what_is_put_before_them() -> None:
 def test_rendering_never_fails_and_entities_lie_inside_the_text(text: str) -> None:
     for group in (False, True):
         assert sound(render(text, group=group))
-
-
-@given(st.one_of(MARKDOWN, ANY))
-@example("```" + "x" * 9000)
-@example(">" * 5000)
-@example("`<\n" * 3000)
-@example("|a" * 3000 + "\n" + "|-" * 3000)
-def test_every_part_fits_and_a_restart_cuts_alike(text: str) -> None:
-    made = parts(text)
-    assert made == parts(text)
-    assert len(made) <= MAX_PARTS
-    for part in made:
-        if isinstance(part, Say):
-            shown = render(part.text, group=True)
-            assert units(shown.text) <= MAX_UNITS
-            assert len(shown.entities) <= MAX_ENTITIES
-            assert shown.text.strip()
-        else:
-            assert part == SendFile("answer.md", content=text)
-
-
-def balanced(markdown: str) -> bool:
-    """Whether every fence that opens closes."""
-    mark = ""
-    for line in markdown.split("\n"):
-        found = FENCE.match(line)
-        if found is None:
-            continue
-        if not mark:
-            mark = found["mark"]
-        elif found["mark"].startswith(mark) and not found["info"].strip():
-            mark = ""
-    return not mark
-
-
-@given(MARKDOWN, st.integers(60, 4000))
-def test_pieces_hold_every_word_in_order_and_balanced_fences(text: str, budget: int) -> None:
-    pieces = list(pieces_of(text, budget))
-    assert all(balanced(piece) for piece in pieces)
-    bare = [re.sub(r"^```(py)?$", "", t, flags=re.MULTILINE) for t in (text, "\n".join(pieces))]
-    before, after = ("".join(t.split()) for t in bare)
-    assert before == after
-
-
-def test_a_long_code_block_is_reopened_with_its_language() -> None:
-    made = parts("```py\n" + "x = 1\n" * 1500 + "```")
-    assert [type(part) for part in made] == [Say, Say, Say]
-    for part in made:
-        assert isinstance(part, Say)
-        assert part.text.startswith("```py\n")
-        assert part.text.endswith("\n```")
-
-
-def test_three_full_messages_are_not_yet_a_file() -> None:
-    assert len(parts("word " * 2350)) == 3
-    assert isinstance(parts("word " * 3000)[-1], SendFile)
-
-
-def test_many_entities_in_a_short_text_are_spread() -> None:
-    assert len(parts("**a** b\n" * 150)) == 2
-
-
-def test_ten_megabytes_become_a_file_at_once() -> None:
-    teaser, file = parts("word " * 2_000_000)
-    assert isinstance(teaser, Say)
-    assert len(teaser.text) < 1000
-    assert isinstance(file, SendFile)
-    assert len(file.content) == 10_000_000
-
-
-def test_a_blank_text_is_no_message() -> None:
-    assert parts(" \n\x00") == ()
 
 
 @given(st.text(max_size=50), st.integers(2, 60))
