@@ -1,0 +1,1 @@
+"""Slack through slack-bolt and slack_sdk."""

@@ -1,0 +1,215 @@
+"""Slack as a `Platform`: wires receiving and sending; decides nothing itself.
+
+Only this module is the package's face. It starts no task outside of `run`, and every error
+that leaves it is one of the core's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from adapters.slack import errors
+from adapters.slack.backoff import Backoff
+from adapters.slack.decode import Me
+from adapters.slack.downloads import Downloads
+from adapters.slack.ephemera import Ephemera
+from adapters.slack.front import front
+from adapters.slack.handover import Handover
+from adapters.slack.link import Link
+from adapters.slack.lock import token_lock
+from adapters.slack.options import SlackOptions
+from adapters.slack.outgoing import Outgoing
+from adapters.slack.pacing import Pacing
+from adapters.slack.parts import parts
+from adapters.slack.people import People
+from adapters.slack.pulse import Pulse
+from adapters.slack.socket_mode import SocketMode
+from adapters.slack.threads import Threads
+from core.errors import PursuitError, TransientError
+from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say, SendFile
+from core.ports import Clock, Health, Intake, Mark
+from core.transcript import Json
+
+log = logging.getLogger(__name__)
+
+
+class SlackPlatform:
+    """One app in one workspace. Sending works before, during and after `run`."""
+
+    name = PlatformName.SLACK
+
+    def __init__(self, options: SlackOptions, *, clock: Clock, lock_dir: Path) -> None:
+        self._options = options
+        self._lock_dir = lock_dir
+        silence_s = options.deaf_s if options.events is None else 3 * options.check_s
+        self._pulse = Pulse(clock, silence_s)
+        self._link = Link(options)
+        self._pacing = Pacing(
+            clock,
+            extras_per_minute=options.extras_per_minute,
+            progress_gap_s=options.progress_gap_s,
+        )
+        self._people = People(self._link, clock, options.name_s)
+        self._threads = Threads(self._link)
+        self._outgoing = Outgoing(self._link, self._pacing, self._threads, options.secrets)
+        self._ephemera = Ephemera(self._link, self._pacing)
+        self._downloads = Downloads(self._link, options)
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled; closing takes no longer than `close_s`.
+
+        Raises UserError for a refused token, a second process with it, or a taken port; network
+        faults are retried inside.
+        """
+        self._pulse.begin()
+        with token_lock(self._options.bot_token, self._lock_dir):
+            self._link.open()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    await self._receive(intake, await self._introduce(), group)
+            except BaseExceptionGroup as failures:
+                self._pulse.fault("stopped")
+                _raise_expected(failures)
+            finally:
+                await self._link.close()
+
+    def health(self) -> Health:
+        """How the connection is."""
+        return self._pulse.health()
+
+    def parts(self, text: str) -> tuple[Outbound, ...]:
+        """A Markdown text as messages that fit."""
+        return parts(text)
+
+    async def send(self, address: Address, what: Outbound) -> RemoteId:
+        """Post a message or a file."""
+        match what:
+            case Say():
+                return await self._outgoing.say(address, what)
+            case SendFile():
+                return await self._outgoing.post_file(address, what)
+
+    async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
+        """Replace a message's text and buttons."""
+        await self._outgoing.edit(address, remote, what)
+
+    async def show_progress(
+        self,
+        address: Address,
+        turn: int,
+        remote: RemoteId | None,
+        text: str,
+    ) -> RemoteId | None:
+        """Show what a turn is doing, best effort; raises TransientErrors only."""
+        return await self._ephemera.progress(address, remote, text)
+
+    async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:
+        """React to a person's message and tell that work goes on, best effort."""
+        await self._ephemera.mark(address, remote, state)
+
+    async def download(self, attachment: Attachment, to: Path) -> None:
+        """Fetch a file of at most 100 MB. Raises UserError for one that cannot be had."""
+        await self._downloads.fetch(attachment, to)
+
+    async def _introduce(self) -> Me:
+        """Ask who we are, until there is an answer."""
+        backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
+        while True:
+            try:
+                async with self._link.client() as client:
+                    answer = await client.auth_test()
+            except errors.FAILED_CALL as err:
+                error = errors.translate(err, self._options.secrets)
+                if not isinstance(error, TransientError):
+                    raise error from None
+                self._pulse.fault(f"no connection: {error}")
+                log.warning("Slack does not answer: %s", error)
+                await backoff.pause(error.retry_after or 0.0)
+            else:
+                told = {name: str(answer.get(name) or "") for name in _WHO}
+                return Me(told["user_id"], told["bot_id"], told["team_id"], told["user"])
+
+    async def _receive(self, intake: Intake, me: Me, group: asyncio.TaskGroup) -> None:
+        options = self._options
+        handover = Handover(
+            intake=intake,
+            me=me,
+            people=self._people,
+            threads=self._threads,
+            tell=self._tell,
+            respond=self._respond,
+            saving_s=options.saving_s,
+            group=group,
+        )
+        events = options.events
+        app = front(me, handover, options.bot_token, events.signing_secret if events else "")
+        way = "Socket Mode" if events is None else "HTTP events"
+        log.info("Slack is known: %s in %s, by %s", me.name, me.team, way)
+        if events is None:
+            receiver = SocketMode(
+                link=self._link,
+                app=app,
+                handover=handover,
+                intake=intake,
+                pulse=self._pulse,
+                options=options,
+                group=group,
+            )
+            await receiver.run()
+        else:
+            # An HTTP server costs 0.15 s and 10 MB to import; few apps need it.
+            module = importlib.import_module("adapters.slack.events")
+            server = module.EventsServer(
+                link=self._link,
+                app=app,
+                handover=handover,
+                intake=intake,
+                pulse=self._pulse,
+                options=options,
+                events=events,
+            )
+            await server.run()
+
+    async def _tell(self, address: Address, text: str) -> None:
+        try:
+            await self._outgoing.say(address, Say(text))
+        except PursuitError as err:
+            log.warning("a refusal could not be told: %s", err)
+
+    async def _respond(self, url: str, body: Mapping[str, Json]) -> None:
+        try:
+            async with self._link.wire() as wire:
+                hook = AsyncWebhookClient(
+                    url,
+                    session=wire.session,
+                    retry_handlers=[],
+                    logger=logging.getLogger("slack_sdk"),
+                )
+                hook.proxy = None
+                answer = await hook.send_dict(dict(body))
+        except errors.FAILED_CALL as err:
+            log.warning("an answer to a command was not taken: %s", type(err).__name__)
+        else:
+            if answer.status_code != 200:
+                log.warning("an answer to a command was refused: %s", answer.status_code)
+
+
+_WHO = ("user_id", "bot_id", "team_id", "user")
+
+
+def _raise_expected(failures: BaseExceptionGroup[BaseException]) -> NoReturn:
+    """Raise the core's error that ended the tasks, else the group as it is."""
+    expected, _ = failures.split(PursuitError)
+    while expected is not None:
+        first = expected.exceptions[0]
+        if not isinstance(first, BaseExceptionGroup):
+            raise first from None
+        expected = first
+    raise failures

@@ -1,0 +1,209 @@
+"""Hands what came in to the intake, and says how Slack is to be answered.
+
+Shared by Socket Mode and HTTP events. Slack is told that it has been taken only after the
+commit; what it brings again has the same key. It never drops what can be read, and steps over
+what cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TypeAlias
+
+from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode
+from adapters.slack.encode import note
+from adapters.slack.people import People
+from adapters.slack.threads import Threads
+from core.errors import TransientError
+from core.messages import Ack, Address, Handled, Message, Press, Refused
+from core.ports import Intake
+from core.transcript import Json
+
+SAVING = "saving…"
+SAVED = "Saved."
+UNSAVED = "⚠ This could not be saved ({reason}). Send it again, please."
+
+log = logging.getLogger(__name__)
+
+Tell: TypeAlias = Callable[[Address, str], Coroutine[None, None, None]]
+"""Says a text in a chat; best effort."""
+Respond: TypeAlias = Callable[[str, Mapping[str, Json]], Coroutine[None, None, None]]
+"""Posts to the address that Slack gave for answers; best effort."""
+
+
+class Status(IntEnum):
+    """The HTTP status that stands for what became of a request."""
+
+    TAKEN = 200
+    UNSAVED = 503
+    """The intake failed; hand the same over again, before anything newer."""
+    UNDECIDED = 504
+    """Slack has to be asked something and does not answer now: it shall bring this again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What Slack gets at once: a status, and a message for the person, {} for none."""
+
+    status: Status = Status.TAKEN
+    body: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """The intake could not save it."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Ack | Unsaved
+
+
+class Handover:
+    """One per connection; its tasks live in the caller's group."""
+
+    def __init__(  # noqa: PLR0913 - wiring, all keyword-only
+        self,
+        *,
+        intake: Intake,
+        me: Me,
+        people: People,
+        threads: Threads,
+        tell: Tell,
+        respond: Respond,
+        saving_s: float,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self._intake = intake
+        self._me = me
+        self._people = people
+        self._threads = threads
+        self._tell = tell
+        self._respond = respond
+        self._saving_s = saving_s
+        self._group = group
+        self._in_order = asyncio.Lock()
+        self.malformed = 0
+        """Requests stepped over since the start."""
+
+    async def take(self, body: Mapping[str, Json]) -> Answer:
+        """Save what a request brings; returns when Slack may be answered."""
+        try:
+            received = decode(body, self._me)
+        except MALFORMED as err:
+            self.step_over(err)
+            return Answer()
+        if received is None:
+            return Answer()
+        match received:
+            case Received(kind=Kind.EVENT, inbound=Message() as message):
+                async with self._in_order:
+                    return await self._take_message(message)
+            case _:
+                return await self._take_in_time(received)
+
+    def step_over(self, err: Exception) -> None:
+        """Count and log something that cannot be read."""
+        self.malformed += 1
+        log.warning(
+            "stepping over a request that cannot be read (%s); %d so far",
+            type(err).__name__,
+            self.malformed,
+        )
+
+    async def _take_message(self, message: Message) -> Answer:
+        try:
+            message = await self._decided(message)
+        except TransientError as err:
+            log.warning("whether a message is for us is not known yet: %s", err)
+            return Answer(Status.UNDECIDED)
+        outcome = await self._accept(message)
+        if isinstance(outcome, Unsaved):
+            return Answer(Status.UNSAVED)
+        if message.addressed and not message.private:
+            self._threads.join(message.address.chat, message.address.thread)
+        if isinstance(outcome, Refused) and outcome.text:
+            self._spawn(self._tell(message.address, outcome.text), "refusal")
+        return Answer()
+
+    async def _decided(self, message: Message) -> Message:
+        """The message with what only Slack can tell: whether its thread is ours, the name."""
+        where = message.address
+        if not message.addressed and where.thread:
+            ours = await self._threads.ours(where.chat, where.thread, self._me)
+            message = replace(message, addressed=ours)
+        if not message.addressed:
+            return message
+        name = await self._people.name(message.sender.id)
+        return replace(message, sender=replace(message.sender, name=name))
+
+    async def _take_in_time(self, received: Received) -> Answer:
+        """Save a command or a press; past `saving_s` it is answered before its fate is known."""
+        task = self._group.create_task(self._accept(received.inbound), name="slack-accept")
+        done, _ = await asyncio.wait({task}, timeout=self._saving_s)
+        if done:
+            return self._answered(received, task.result())
+        self._spawn(self._confirm(received, task), "confirm")
+        if received.kind is Kind.COMMAND:
+            return Answer(body=_ephemeral(SAVING))
+        self._reply(received, SAVING)
+        return Answer()
+
+    async def _accept(self, inbound: Message | Press) -> Outcome:
+        try:
+            [ack] = await self._intake.accept([inbound])
+        except TransientError as err:
+            log.warning("what came in is not saved: %s", err)
+            return Unsaved(str(err))
+        return ack
+
+    def _answered(self, received: Received, outcome: Outcome) -> Answer:
+        text = _bad_news(outcome)
+        if received.kind is Kind.PRESS:
+            if text:
+                self._reply(received, text)
+            return Answer()
+        if text:
+            return Answer(body=_ephemeral(text))
+        if isinstance(outcome, Refused) or received.inbound.private:
+            return Answer()
+        # Everybody in the channel sees what was asked for.
+        return Answer(body={"response_type": "in_channel"})
+
+    async def _confirm(self, received: Received, task: asyncio.Task[Outcome]) -> None:
+        await asyncio.wait({task})
+        outcome = task.result()
+        text = _bad_news(outcome)
+        if not text and isinstance(outcome, Refused):
+            return  # a stranger is told nothing
+        self._reply(received, text or (outcome.text if isinstance(outcome, Handled) else SAVED))
+
+    def _reply(self, received: Received, text: str) -> None:
+        """Say something to the one who gave a command or pressed a button."""
+        if not received.answer_url:
+            return
+        body = {**_ephemeral(text), "replace_original": False}
+        if received.inbound.address.thread:
+            body["thread_ts"] = received.inbound.address.thread
+        self._spawn(self._respond(received.answer_url, body), "respond")
+
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
+        self._group.create_task(work, name=f"slack-{name}")
+
+
+def _bad_news(outcome: Outcome) -> str:
+    match outcome:
+        case Unsaved(reason):
+            return UNSAVED.format(reason=reason)
+        case Refused(text):
+            return text
+        case _:
+            return ""
+
+
+def _ephemeral(text: str) -> dict[str, Json]:
+    return {"response_type": "ephemeral", "text": note(text)}

@@ -1,0 +1,35 @@
+"""Slack from its settings."""
+
+from __future__ import annotations
+
+import platformdirs
+
+from adapters.slack.adapter import SlackPlatform
+from adapters.slack.options import BASE_URL, Events, SlackOptions
+from core.ports import Platform
+from gateway.compose.setup import Setup
+from gateway.settings.chats import SlackEvents
+
+
+def slack(setup: Setup) -> Platform:
+    """The app. Raises UserError for tokens that cannot be such."""
+    settings = setup.settings.platforms.slack
+    options = SlackOptions(
+        bot_token=settings.bot_token.get_secret_value() if settings.bot_token else "",
+        app_token=settings.app_token.get_secret_value() if settings.app_token else "",
+        base_url=settings.base_url or BASE_URL,
+        events=_events(settings.events) if settings.events else None,
+    )
+    return SlackPlatform(
+        options,
+        clock=setup.clock,
+        lock_dir=platformdirs.user_state_path("pursuit") / "locks",
+    )
+
+
+def _events(settings: SlackEvents) -> Events:
+    return Events(
+        signing_secret=settings.signing_secret.get_secret_value(),
+        host=settings.host,
+        port=settings.port,
+    )
