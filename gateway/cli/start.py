@@ -121,8 +121,13 @@ def _choices(settings: Settings, wanted: _Wanted) -> Choices:
 
 
 def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
-    if not settings.platforms.telegram.enabled:
-        return []
-    from gateway.compose.telegram import telegram
+    makers: list[PlatformMaker] = []
+    if settings.platforms.telegram.enabled:
+        from gateway.compose.telegram import telegram
 
-    return [telegram]
+        makers.append(telegram)
+    if settings.platforms.slack.enabled:
+        from gateway.compose.slack import slack
+
+        makers.append(slack)
+    return makers
