@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from core.ports import Platform
 from core.sessions.ports import Store
 from gateway.card import Cards
 from gateway.delivery import Delivery
+from gateway.health.vitals import Vitals
 from gateway.judging import Court
 from gateway.lanes import Lanes
 from gateway.narrator import Narrator
@@ -27,20 +28,23 @@ from gateway.router import Router
 
 log = structlog.get_logger(__name__)
 
-FINISH_S = 25.0
+FINISH_S = 20.0
 FLUSH_S = 3.0
+"""With the platforms' own close before and the store's after, an end takes less than 30 s."""
 NO_PLATFORM = (
     "Nothing to run: no platform is enabled. Set platforms.telegram.enabled: true with a token "
     "and your own id under access.telegram.owners in config.yaml, or talk here with: pursuit chat"
 )
 
 Close: TypeAlias = Callable[[], Awaitable[None]]
+Life: TypeAlias = Callable[[], Coroutine[object, object, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """The parts of a running program. `console` ends the program when the person leaves;
-    `finish_s` is how long running turns get at the end; `closers` run last, in order."""
+    `finish_s` is how long running turns get at the end; `beside` are eternal lives, by name, that
+    look on until everything has ended; `closers` run last, in order."""
 
     store: Store
     platforms: Platforms
@@ -51,6 +55,8 @@ class Parts:
     cards: Cards
     court: Court
     load: Callable[[], Coroutine[object, object, None]]
+    vitals: Vitals
+    beside: Mapping[str, Life] = field(default_factory=dict)
     console: Platform | None = None
     finish_s: float = FINISH_S
     closers: tuple[Close, ...] = field(default=())
@@ -61,7 +67,7 @@ class Program:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._stop = asyncio.Event()
+        self._stop = parts.vitals.stopping
         self._failed: list[PursuitError] = []
 
     async def run(self) -> None:
@@ -116,6 +122,7 @@ class Program:
             await supervise(platform, self._parts.router)
         except PursuitError as error:
             self._failed.append(error)
+            self._parts.vitals.down(platform.name, str(error))
             if self._stop.is_set() or len(self._failed) < len(list(self._parts.platforms)):
                 # The last one's error is what ends the program, and is told then.
                 log.error("platform_down", platform=platform.name, error=str(error))

@@ -35,7 +35,14 @@ class Redactor:
     """Masks the given secrets, and whatever looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        spelled = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
+        self._secrets: frozenset[str] = frozenset()
+        self._known: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these too from now on; what was a secret once stays masked."""
+        self._secrets |= frozenset(secrets)
+        spelled = {form for secret in self._secrets for form in (secret, quote(secret, safe=""))}
         known = sorted((s for s in spelled if len(s) >= _SHORTEST), key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, known))) if known else None
 

@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,6 +130,10 @@ class SqliteStore:
         thread takes ten times as long as the rows of a lane."""
         assert self._reader is not None  # noqa: S101 - `open` runs first
         return job(self._reader)
+
+    def offer(self, goal_defaults: Budget) -> None:
+        """Give new goals other limits from now on."""
+        self._offers = replace(self._offers, defaults=goal_defaults)
 
     async def accept(
         self,

@@ -9,6 +9,7 @@ import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,16 +85,22 @@ def _here() -> Path:
 
 def _start(config: Path | None, data: Path | None, log_level: str | None, wanted: _Wanted) -> int:
     gc.disable()  # a fifth of the start is looking for garbage among what is being loaded
-    flags = Layer({"logs": {"level": log_level}}, {("logs", "level"): "--log-level"})
-    settings = load(config, flags=flags if log_level else None)
+    level = Layer({"logs": {"level": log_level}}, {("logs", "level"): "--log-level"})
+    flags = level if log_level else None
+    settings = load(config, flags=flags)
     folder = data_dir(data)
     # A chat that draws on the terminal would be torn by log lines.
     drawn = wanted.chat and _draws_here()
-    redact = Redactor(secrets_of(settings))
-    configure_logs(settings.logs, redact, folder / LOG_FILE if drawn else None)
+    target = folder / LOG_FILE if drawn else None
+    configure_logs(settings.logs, Redactor(secrets_of(settings)), target)
     from gateway.compose.run import run
 
     choices = replace(_choices(settings, wanted), hidden=secret_places(config))
+    if wanted.platforms:
+        from gateway.cli.accompany import Way, accompanied
+
+        way = Way(load=partial(load, config, flags=flags), config=config, log=target)
+        choices = accompanied(choices, settings, way)
     gc.freeze()  # what is loaded stays: no collection need look at it again
     gc.enable()
     return run(settings, folder, choices)

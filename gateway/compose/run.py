@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
 from core.messages import Address, LaneKey, PlatformName, SendFile
-from core.ports import Platform, ToolContext
+from core.ports import Model, Platform, ToolContext
 from core.sessions.lane import Busy
 from core.tools.registry import Registry
 from core.tools.send import send_tool
@@ -36,17 +36,27 @@ from gateway.card import Cards
 from gateway.clock import SystemClock
 from gateway.compose.folders import MAIN_CHAT, folder_of
 from gateway.compose.models import Models
-from gateway.compose.setup import Endpoint, LocalModel, PlatformMaker, Setup
+from gateway.compose.setup import (
+    Endpoint,
+    HealthMaker,
+    Life,
+    LocalModel,
+    Lookers,
+    PlatformMaker,
+    Running,
+    Setup,
+)
 from gateway.delivery import Delivery
 from gateway.drafting import Drafter
+from gateway.health.vitals import Vitals
 from gateway.judging import Court
-from gateway.lanes import Followers, Lanes
+from gateway.lanes import Followers, Lanes, TurnWorker
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms, Redacted
 from gateway.program import FINISH_S, NO_PLATFORM, Parts, Program
 from gateway.redact import Redactor
 from gateway.router import LaneRules, Router
-from gateway.settings import Settings, chosen, secrets_of
+from gateway.settings import Job, Settings, chosen, secrets_of
 from gateway.settings.chats import NumberedAccess, SlackAccess
 from gateway.stillness import Stillness
 from gateway.worker import AgentWorker, Crew, Surroundings
@@ -61,6 +71,7 @@ class Choices:
     `console` ends the program when its person leaves; it talks at `talk` alone. `local` serves
     the embedded model, where it is used.
     `hidden` files and folders (the configuration, credentials) are out of the agent's reach.
+    `health` counts and shows what happens, `lookers` are lives beside the program's own.
     """
 
     platforms: Sequence[PlatformMaker] = ()
@@ -68,6 +79,8 @@ class Choices:
     talk: Address = MAIN_CHAT
     local: LocalModel | None = None
     hidden: Sequence[Path] = ()
+    health: HealthMaker | None = None
+    lookers: Lookers | None = None
 
 
 def run(settings: Settings, data: Path, choices: Choices) -> int:
@@ -97,7 +110,10 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
         stack.push_async_callback(store.close)
         await asyncio.to_thread(end_orphans, data)  # before any turn goes on
         endpoint = await stack.enter_async_context(_local(settings, data, choices.local))
-        parts = _Builder(settings, data, choices, store, endpoint).build()
+        builder = _Builder(settings, data, choices, store, endpoint)
+        parts = builder.build()
+        if builder.health is not None:
+            await stack.enter_async_context(builder.health.serving(parts.vitals))
         level = logging.INFO if choices.console is None else logging.DEBUG
         model, names = chosen(settings, "agent").name, [str(p.name) for p in parts.platforms]
         log.log(level, "started", data=str(data), model=model, platforms=names)
@@ -146,6 +162,9 @@ class _Builder:
         self._tools = workspace_tools(_workspace(settings, choices.hidden), data)
         self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
+        self._access = Access(_allowlists(settings))
+        self._redact = Redactor(secrets_of(settings))
+        self.health = choices.health and choices.health(settings.health, data, self._clock)
         self._lanes = Lanes(
             store,
             LocalDispatcher(settings.agent.max_concurrent_turns),
@@ -156,9 +175,10 @@ class _Builder:
     def build(self) -> Parts:
         """All parts, attached to each other."""
         settings, store, clock = self._settings, self._store, self._clock
-        access = _access(settings)
+        access = self._access
         rules = LaneRules(Busy(settings.lanes.busy), per_user=settings.lanes.groups == "per_user")
         platforms = Platforms()
+        vitals = Vitals(platforms)
         console = self._add_platforms(platforms)
         narrator = Narrator(platforms)
         delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
@@ -175,7 +195,7 @@ class _Builder:
             drafter=self._drafter(),
         )
         self._lanes.attach(
-            AgentWorker(self._crew(), around),
+            self._worker(around),
             Followers(judge=court, delivery=delivery, card=cards, stir=self._stillness.stir),
         )
         court.attach(self._lanes)
@@ -191,10 +211,31 @@ class _Builder:
             cards=cards,
             court=court,
             load=self._models.load,
+            vitals=vitals,
+            beside=self._lookers(vitals),
             console=console,
             finish_s=FINISH_S if console is None else 0.0,
             closers=(self._tools.close, self._models.close, store.close),
         )
+
+    def _lookers(self, vitals: Vitals) -> Mapping[str, Life]:
+        lookers = self._choices.lookers
+        running = Running(vitals=vitals, clock=self._clock, swap=self._swap)
+        return {} if lookers is None else lookers(running)
+
+    def _swap(self, settings: Settings) -> None:
+        """Put into effect what can be changed while the program runs."""
+        self._access.relist(_allowlists(settings))
+        self._store.offer(_budget(settings))
+        self._redact.learn(secrets_of(settings))
+
+    def _worker(self, around: Surroundings) -> TurnWorker:
+        worker = AgentWorker(self._crew(), around)
+        return worker if self.health is None else self.health.metrics.counted_turns(worker)
+
+    def _model(self, job: Job) -> Model:
+        model = self._models.of(chosen(self._settings, job))
+        return model if self.health is None else self.health.metrics.counted_calls(model, job)
 
     def folder(self, lane: LaneKey) -> Path:
         """Where a lane works."""
@@ -229,7 +270,7 @@ class _Builder:
             data=self._data,
             clock=self._clock,
             run_id=self._store.run,
-            redact=Redactor(secrets_of(self._settings)),
+            redact=self._redact,
             talk=self._choices.talk,
             at_rest=self._stillness.of,
             folder=self.folder,
@@ -255,8 +296,8 @@ class _Builder:
         toolsets = self._settings.agent.toolsets
         size = PromptSize.SHORT if agent.local else PromptSize.FULL
         return Crew(
-            model=self._models.of(agent),
-            compactor=self._models.of(chosen(self._settings, "compaction")),
+            model=self._model("agent"),
+            compactor=self._model("compaction"),
             prefix=Prefix(system_prompt(toolsets=toolsets, size=size), self._registry().specs()),
             options=LoopOptions(max_steps=self._settings.agent.max_steps),
             vision=agent.model.vision,
@@ -268,14 +309,14 @@ class _Builder:
             self._store,
             self,
             self._clock,
-            self._models.of(judge),
+            self._model("goal_judge"),
             profile=JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL,
             timeout_s=self._settings.auxiliary.goal_judge.timeout_s,
         )
 
     def _drafter(self) -> Drafter:
-        judge = chosen(self._settings, "goal_judge")
-        return Drafter(self._models.of(judge), self._settings.auxiliary.goal_judge.timeout_s)
+        judge = self._settings.auxiliary.goal_judge
+        return Drafter(self._model("goal_judge"), judge.timeout_s)
 
 
 def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
@@ -290,19 +331,17 @@ def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
     )
 
 
-def _access(settings: Settings) -> Access:
+def _allowlists(settings: Settings) -> dict[PlatformName, Allowlist]:
     named: dict[PlatformName, NumberedAccess | SlackAccess] = {
         PlatformName.TELEGRAM: settings.access.telegram,
         PlatformName.DISCORD: settings.access.discord,
         PlatformName.SLACK: settings.access.slack,
     }
-    return Access(
-        {
-            platform: Allowlist(
-                owners=frozenset(map(str, listed.owners)),
-                members=frozenset(map(str, listed.members)),
-                chats=frozenset(map(str, listed.chats)),
-            )
-            for platform, listed in named.items()
-        }
-    )
+    return {
+        platform: Allowlist(
+            owners=frozenset(map(str, listed.owners)),
+            members=frozenset(map(str, listed.members)),
+            chats=frozenset(map(str, listed.chats)),
+        )
+        for platform, listed in named.items()
+    }

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from core.messages import Address, LaneKey
-from core.ports import Clock, Platform
+from core.ports import Clock, Model, Platform
+from gateway.health.vitals import Vitals
+from gateway.lanes import TurnWorker
 from gateway.redact import Redactor
-from gateway.settings import Settings
+from gateway.settings import Job, Settings
+from gateway.settings.schema import Health
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,50 @@ class Endpoint:
     base_url: str
     api_key: str = field(repr=False)
 
+
+Life: TypeAlias = Callable[[], Coroutine[object, object, None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What those are given who look on at a run: `swap` puts into effect what can be changed of
+    new settings while it lasts."""
+
+    vitals: Vitals
+    clock: Clock
+    swap: Callable[[Settings], None]
+
+
+Lookers: TypeAlias = Callable[[Running], Mapping[str, Life]]
+"""Builds the lives that look on, by name."""
+
+
+class Counting(Protocol):
+    """Counts turns and model calls by standing between them and who asks for them."""
+
+    def counted_turns(self, worker: TurnWorker) -> TurnWorker:
+        """The worker, with its turns counted."""
+        ...
+
+    def counted_calls(self, model: Model, job: Job) -> Model:
+        """The model, with its calls counted as those of a job."""
+        ...
+
+
+class HealthSide(Protocol):
+    """The numbers of a run, and the pages that show them."""
+
+    @property
+    def metrics(self) -> Counting:
+        """What counts."""
+        ...
+
+    def serving(self, vitals: Vitals) -> AbstractAsyncContextManager[None]:
+        """Serve the pages while entered."""
+        ...
+
+
+HealthMaker: TypeAlias = Callable[[Health, Path, Clock], HealthSide]
 
 LocalModel: TypeAlias = Callable[[Settings, Path], AbstractAsyncContextManager[Endpoint]]
 """Serves the embedded model while entered, fetching it first."""
