@@ -133,6 +133,10 @@ def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
         from gateway.compose.telegram import telegram
 
         makers.append(telegram)
+    if settings.platforms.discord.enabled:
+        from gateway.compose.discord import discord
+
+        makers.append(discord)
     if settings.platforms.slack.enabled:
         from gateway.compose.slack import slack
 

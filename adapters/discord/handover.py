@@ -1,0 +1,218 @@
+"""Hands what comes in to the intake, in order, and tells Discord what became of it.
+
+One for all connections of a run. It never drops what can be read, and steps over what cannot.
+Until what was missed is in, what comes in live waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import discord
+
+from adapters.discord.asked import Asked
+from adapters.discord.backlog import missed
+from adapters.discord.backoff import Backoff
+from adapters.discord.bookmark import Bookmark, id_at
+from adapters.discord.decode import Me, decode, decode_command, decode_press
+from adapters.discord.options import DiscordOptions
+from adapters.discord.pulse import Pulse
+from adapters.discord.session import UNREADABLE, Session
+from core.errors import TransientError
+from core.messages import (
+    Ack,
+    Address,
+    Inbound,
+    Message,
+    PlatformName,
+    Refused,
+    RemoteId,
+)
+from core.ports import Clock, Intake
+
+MAX_BATCH = 100
+CHATTER = 50
+"""So many messages that are not for us may pass until the bookmark moves on all the same."""
+
+log = logging.getLogger(__name__)
+
+Tell: TypeAlias = Callable[[Address, str, RemoteId], Coroutine[None, None, None]]
+"""Says a text in a chat as a reply to a message; best effort."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that came in: a message, or a decoded interaction with who waits for it."""
+
+    message: discord.Message | None = None
+    inbound: Inbound | None = None
+    asked: Asked | None = None
+
+
+class Handover:
+    """Its tasks (answers to interactions) live in the caller's group."""
+
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        options: DiscordOptions,
+        tell: Tell,
+        pulse: Pulse,
+        clock: Clock,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self._intake = intake
+        self._options = options
+        self._tell = tell
+        self._pulse = pulse
+        self._clock = clock
+        self._group = group
+        self._me = Me(int(options.account))
+        self._source = f"discord:{options.account}"
+        self._items: deque[Item] = deque()
+        self._news = asyncio.Event()
+        self._held = True
+        self._ready: Session | None = None
+        self._mark: Bookmark | None = None
+        self._chatter = 0
+
+    # What sessions tell; nothing here waits
+
+    def connected(self) -> None:
+        """A new session began: what was missed comes first."""
+        self._held = True
+        self._ready = None
+
+    def ready(self, session: Session) -> None:
+        """The session knows its channels, so that what was missed can be fetched."""
+        self._ready = session
+        self._news.set()
+
+    def heard(self, message: discord.Message) -> None:
+        """Somebody wrote."""
+        self._put(Item(message=message))
+
+    def commanded(self, interaction: discord.Interaction, line: str) -> None:
+        """Somebody gave a command of the menu."""
+        inbound = decode_command(interaction, line, self._me)
+        if inbound is not None:
+            self._put(Item(inbound=inbound, asked=Asked(interaction, line)))
+
+    def pressed(self, interaction: discord.Interaction, command: str) -> None:
+        """Somebody pressed a button."""
+        inbound = decode_press(interaction, command, self._me)
+        if inbound is not None:
+            self._put(Item(inbound=inbound, asked=Asked(interaction)))
+
+    def _put(self, item: Item) -> None:
+        if item.asked is not None:
+            self._spawn(
+                item.asked.say_saving(self._options.saving_s), f"saving-{item.asked.number}"
+            )
+        self._items.append(item)
+        self._news.set()
+
+    # The one consumer
+
+    async def run(self) -> None:
+        """Hand over for ever."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            session = self._ready
+            if self._held and session is not None:
+                await self._catch_up(session)
+            while self._items and not self._held:
+                count = min(len(self._items), MAX_BATCH)
+                await self._take([self._items.popleft() for _ in range(count)])
+
+    async def _catch_up(self, session: Session) -> None:
+        mark = self._mark or await self._bookmark()
+        if mark is None:
+            # The very first start: what was written before it is not for us.
+            await self._commit([], Bookmark(id_at(self._clock.now())))
+        else:
+            self._mark = mark
+            found = await missed(session, mark, self._options.catch_up_s)
+            for start in range(0, len(found), MAX_BATCH):
+                batch = found[start : start + MAX_BATCH]
+                await self._take([Item(message=message) for message in batch])
+        if self._ready is session:  # else another connection began meanwhile
+            self._held = False
+            self._intake.caught_up(PlatformName.DISCORD)
+
+    async def _bookmark(self) -> Bookmark | None:
+        return Bookmark.of(await self._intake.cursor(self._source) or "")
+
+    async def _take(self, items: Sequence[Item]) -> None:
+        """Commit one batch, then answer who waits."""
+        read: list[tuple[Inbound, Asked | None]] = []
+        mark = self._mark or Bookmark(id_at(self._clock.now()))
+        for item in items:
+            inbound = self._read(item)
+            if inbound is not None:
+                read.append((inbound, item.asked))
+            if item.message is not None:
+                mark = mark.read(item.message.id)
+        inbounds = [inbound for inbound, _ in read]
+        moved = self._moved(mark, inbounds, len(items))
+        acks = await self._commit(inbounds, moved)
+        for (inbound, asked), ack in zip(read, acks, strict=True):
+            self._report(inbound, asked, ack)
+
+    def _moved(self, mark: Bookmark, inbounds: Sequence[Inbound], count: int) -> Bookmark | None:
+        """The bookmark to keep, None while only others' chatter went by: each costs a write."""
+        for inbound in inbounds:
+            if isinstance(inbound, Message) and inbound.private and inbound.remote:
+                mark = mark.talked(int(inbound.address.chat))
+        self._chatter += count
+        ours = any(not isinstance(i, Message) or i.addressed for i in inbounds)
+        if not ours and self._chatter < CHATTER:
+            return None
+        self._chatter = 0
+        return mark
+
+    def _read(self, item: Item) -> Inbound | None:
+        if item.message is None:
+            return item.inbound
+        try:
+            return decode(item.message, self._me)
+        except UNREADABLE as err:
+            log.warning(
+                "stepping over message %d, which cannot be read (%s)",
+                item.message.id,
+                type(err).__name__,
+            )
+            return None
+
+    async def _commit(self, inbounds: Sequence[Inbound], mark: Bookmark | None) -> tuple[Ack, ...]:
+        if not inbounds and mark is None:
+            return ()
+        cursor = None if mark is None else (self._source, str(mark))
+        backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
+        while True:
+            try:
+                acks = await self._intake.accept(inbounds, cursor=cursor)
+            except TransientError as err:
+                self._pulse.fault(f"what came in cannot be saved: {err}")
+                log.warning("%d messages are not saved yet: %s", len(inbounds), err)
+                await backoff.pause(err.retry_after or 0.0)
+            else:
+                self._pulse.well()
+                self._mark = mark or self._mark
+                return acks
+
+    def _report(self, inbound: Inbound, asked: Asked | None, ack: Ack) -> None:
+        if asked is not None:
+            self._spawn(asked.answer(ack), f"answer-{asked.number}")
+        elif isinstance(inbound, Message) and isinstance(ack, Refused) and ack.text:
+            self._spawn(self._tell(inbound.address, ack.text, inbound.remote), "refusal")
+
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
+        self._group.create_task(work, name=f"discord-{name}")

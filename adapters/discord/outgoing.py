@@ -1,0 +1,257 @@
+"""Posts and edits messages and files.
+
+A post whose answer got lost is reported as doubtful, and its repeat goes out under the same
+nonce. What Discord refused for certain may be tried again in a plainer form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import discord
+from discord.http import HTTPClient, MultipartParameters, handle_message_parameters
+
+from adapters.discord import errors
+from adapters.discord.encode import MAX_UNITS, custom_ids, cut, shown, verbatim
+from adapters.discord.link import Link
+from adapters.discord.nonces import Nonces, Post
+from adapters.discord.options import DiscordOptions
+from adapters.discord.pacing import EVERYWHERE, Pacing
+from adapters.discord.session import CommandButton
+from adapters.discord.wire import attempt
+from core.errors import PermanentError, TransientError
+from core.messages import Address, RemoteId, Say, SendFile
+from core.ports import Clock
+
+MAX_UPLOAD = 10 * 1024 * 1024
+NOBODY = discord.AllowedMentions.none()
+
+T = TypeVar("T")
+Work = Callable[[HTTPClient, int], Awaitable[T]]
+
+log = logging.getLogger(__name__)
+
+
+def channel_of(address: Address) -> int:
+    """The thread or channel that the address means, as Discord's number."""
+    return _number(address.thread or address.chat)
+
+
+def message_of(remote: RemoteId) -> int:
+    """A message's number."""
+    return _number(remote)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise PermanentError(f"Discord knows no id like {text!r}.") from None
+
+
+def no_previews(*, silent: bool = False) -> discord.MessageFlags:
+    """The flags of every post and edit."""
+    return discord.MessageFlags(suppress_embeds=True, suppress_notifications=silent)
+
+
+class Outgoing:
+    """The calls whose failure matters."""
+
+    def __init__(self, link: Link, pacing: Pacing, options: DiscordOptions, clock: Clock) -> None:
+        self._link = link
+        self._pacing = pacing
+        self._options = options
+        self._nonces = Nonces(clock)
+
+    async def say(self, address: Address, what: Say) -> RemoteId:
+        """Post a message: formatted, else plain."""
+        channel = channel_of(address)
+        view = _view(what)
+        reference = _reference(what, channel)
+        post = self._nonces.post(address.key, what)
+        text = post.what.text if isinstance(post.what, Say) else what.text
+
+        async def send(http: HTTPClient, content: str) -> RemoteId:
+            with handle_message_parameters(
+                content,
+                nonce=post.nonce,
+                view=view,
+                flags=no_previews(),
+                allowed_mentions=NOBODY,
+                message_reference=reference,
+            ) as params:
+                return await _posted(http, channel, params)
+
+        async def work(http: HTTPClient, _: int) -> RemoteId:
+            return await _plainer(
+                http, channel, send, shown(text, markdown=what.markdown), verbatim(text)
+            )
+
+        return await self._posting(address, post, work, self._options.call_s)
+
+    async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
+        """Replace text and buttons."""
+        channel, number = channel_of(address), message_of(remote)
+        view = _view(what)
+
+        async def change(http: HTTPClient, content: str) -> None:
+            with handle_message_parameters(
+                content,
+                view=None if view is discord.utils.MISSING else view,
+                flags=no_previews(),
+                allowed_mentions=NOBODY,
+            ) as params:
+                await http.edit_message(channel, number, params=params)
+
+        async def work(http: HTTPClient, _: int) -> None:
+            content = shown(what.text, markdown=what.markdown)
+            await _plainer(http, channel, change, content, verbatim(what.text))
+
+        await self.call(address, work, self._options.call_s)
+
+    async def post_file(self, address: Address, what: SendFile) -> RemoteId:
+        """Post a file of at most 10 MB."""
+        channel = channel_of(address)
+        await asyncio.to_thread(_check, what)
+        post = self._nonces.post(address.key, what)
+        caption = post.what.caption if isinstance(post.what, SendFile) else what.caption
+        content = cut(verbatim(caption), MAX_UNITS) if caption.strip() else ""
+
+        async def send(http: HTTPClient, content: str) -> RemoteId:
+            opened = await asyncio.to_thread(_opened, what)
+            with (
+                opened as file,
+                handle_message_parameters(
+                    content,
+                    nonce=post.nonce,
+                    flags=no_previews(),
+                    allowed_mentions=NOBODY,
+                    file=discord.File(file, what.name),
+                ) as params,
+            ):
+                return await _posted(http, channel, params)
+
+        async def work(http: HTTPClient, _: int) -> RemoteId:
+            return await _plainer(http, channel, send, content, content)
+
+        return await self._posting(address, post, work, self._options.upload_s)
+
+    async def call(self, address: Address, work: Work[T], limit_s: float) -> T:
+        """Run calls to one channel: held back while it cools down, errors translated."""
+        channel = channel_of(address)
+        if wait_s := self._pacing.wait_s(channel):
+            raise TransientError(
+                f"Discord lets nothing into this channel for {wait_s:.0f} s.", retry_after=wait_s
+            )
+        token = self._options.token
+        try:
+            client = await self._link.client()
+        except errors.CALL_ERRORS as err:
+            self._cool(channel, err)
+            raise errors.translate_closing(err, token) from None
+        with attempt() as tried:
+            try:
+                async with asyncio.timeout(limit_s):
+                    return await work(client.http, channel)
+            except errors.CALL_ERRORS as err:
+                self._cool(channel, err)
+                raise errors.translate(err, token, written=tried.written) from None
+
+    async def _posting(
+        self, address: Address, post: Post, work: Work[RemoteId], limit_s: float
+    ) -> RemoteId:
+        try:
+            remote = await self.call(address, work, limit_s)
+        except TransientError as err:
+            if err.doubtful:
+                self._nonces.doubt(address.key, post)
+            raise
+        except PermanentError:
+            self._nonces.settled(address.key)
+            raise
+        self._nonces.settled(address.key)
+        return remote
+
+    def _cool(self, channel: int, err: Exception) -> None:
+        if isinstance(err, errors.Flooded):
+            self._pacing.cool(EVERYWHERE if err.everywhere else channel, err.retry_after)
+
+
+async def _posted(http: HTTPClient, channel: int, params: MultipartParameters) -> RemoteId:
+    made = await http.send_message(channel, params=params)
+    return RemoteId(str(made["id"]))
+
+
+async def _plainer(
+    http: HTTPClient,
+    channel: int,
+    call: Callable[[HTTPClient, str], Awaitable[T]],
+    content: str,
+    plain: str,
+) -> T:
+    """Call with the text as it is, and in a plainer way where Discord refuses that.
+
+    A refusal is certain: nothing was posted, so another try makes no second copy.
+    """
+    opened = False
+    while True:
+        try:
+            return await call(http, content)
+        except discord.HTTPException as err:
+            if errors.is_archived(err) and not opened:
+                opened = True
+                await http.edit_channel(channel, archived=False)
+            elif errors.is_markup(err) and content != plain:
+                log.debug("formatted text refused, sending it plain")
+                content = plain
+            else:
+                raise
+
+
+def _view(what: Say) -> discord.ui.View:
+    try:
+        ids = custom_ids(what.buttons)
+    except ValueError as err:
+        raise PermanentError(str(err)) from None
+    if not ids:
+        nothing: discord.ui.View = discord.utils.MISSING
+        return nothing
+    view = discord.ui.View(timeout=None)
+    for label, custom_id in ids:
+        view.add_item(CommandButton(label, custom_id))
+    return view
+
+
+def _reference(what: Say, channel: int) -> discord.types.message.MessageReference:
+    if not what.reply_to:
+        nothing: discord.types.message.MessageReference = discord.utils.MISSING
+        return nothing
+    return discord.MessageReference(
+        message_id=message_of(what.reply_to), channel_id=channel, fail_if_not_exists=False
+    ).to_message_reference_dict()
+
+
+def _check(what: SendFile) -> None:
+    """Refuse what cannot be sent, before anything is asked of Discord."""
+    with _opened(what) as file:
+        size = file.seek(0, os.SEEK_END)
+    if size > MAX_UPLOAD:
+        raise PermanentError(
+            f"The file {what.name} has {size / 1024 / 1024:.0f} MB; "
+            "Discord takes at most 10 MB from a bot."
+        )
+
+
+def _opened(what: SendFile) -> io.BufferedIOBase:
+    if not what.path:
+        return io.BytesIO(what.content.encode("utf-8", "replace"))
+    try:
+        return Path(what.path).open("rb")
+    except OSError as err:
+        raise PermanentError(f"The file {what.name} cannot be read: {err.strerror}.") from None
