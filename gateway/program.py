@@ -101,6 +101,7 @@ class Program:
             (parts.lanes.run(), "lanes"),
             (parts.lanes.start(backlogs), "take-up"),
             (parts.load(), "models"),
+            *((life(), name) for name, life in parts.beside.items()),
         )
         return [core.create_task(life, name=name) for life, name in lives]
 
