@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -26,8 +26,10 @@ from core.messages import (
     RemoteId,
     Role,
     Say,
+    SessionId,
 )
 from core.ports import Clock, Model, ToolContext, ToolSpec
+from core.sessions.facts import model_key
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
 from core.sessions.receipts import receipts_of
@@ -74,16 +76,25 @@ class Roles(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A model that can do the agent's work; `vision` says that it takes images."""
+
+    model: Model
+    vision: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crew:
     """The models at work and what they are told: `prefix` is that of new sessions, `vision`
-    says that the agent's model takes images."""
+    says that the agent's model takes images, `others` are what a session may choose instead."""
 
     model: Model
     compactor: Model
     prefix: Prefix
     options: LoopOptions
     vision: bool = False
+    others: Mapping[str, Engine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +129,6 @@ class AgentWorker:
     def __init__(self, crew: Crew, around: Surroundings) -> None:
         self._crew = crew
         self._around = around
-        self._received = ReceivedFiles(around.chats, vision=crew.vision)
 
     async def work(self, ref: TurnRef, begun: Begun) -> Ending:
         """See `TurnWorker.work`."""
@@ -180,6 +190,8 @@ class AgentWorker:
         around, crew = self._around, self._crew
         turn_log = StoredLog(around.store, ref, begun, around.clock)
         folder = around.workspaces.folder(ref.lane)
+        engine = await self._engine(begun.turn.session)
+        received = ReceivedFiles(around.chats, vision=engine.vision)
         context = ToolContext(
             narration.address, principal, ref.turn, folder, progress=narration.say
         )
@@ -187,14 +199,14 @@ class AgentWorker:
             turn=ref.turn,
             history=await around.store.history(begun.turn.session),
             inputs=begun.inputs,
-            steps=await self._received.take_in(begun, narration.address, folder, turn_log),
+            steps=await received.take_in(begun, narration.address, folder, turn_log),
             pinned=_pinned(begun),
         )
         outcome = await run_turn(
             start,
             agent=Agent(
                 prefix=await self._prefix(begun),
-                model=crew.model,
+                model=engine.model,
                 compactor=crew.compactor,
                 options=crew.options,
             ),
@@ -205,6 +217,14 @@ class AgentWorker:
         )
         ending = self._ending(outcome, narration.address, begun)
         return replace(ending, spent=turn_log.spent)
+
+    async def _engine(self, session: SessionId) -> Engine:
+        """The model that the session chose, or the configured one."""
+        own = Engine(self._crew.model, self._crew.vision)
+        name = await self._around.store.meta(model_key(session))
+        if name and name not in self._crew.others:
+            log.warning("chosen_model_is_gone", session=session, model=name)
+        return self._crew.others.get(name, own) if name else own
 
     def _ending(
         self, outcome: Answered | Failed | OutOfBudget, address: Address, begun: Begun

@@ -16,6 +16,9 @@ from gateway.cli.outcome import Outcome
 COMMANDS = {
     "up": ("gateway.cli.start:up", "Run the gateway: every enabled platform."),
     "chat": ("gateway.cli.start:chat", "Talk to Pursuit here, in the terminal."),
+    "status": ("gateway.cli.status:status", "How the running gateway is."),
+    "sessions": ("gateway.cli.sessions:sessions", "The conversations of all chats."),
+    "pair": ("gateway.cli.pair:pair", "Let people in who asked the bot for a code."),
     "config": ("gateway.cli.config:config", "Check or show the configuration."),
     "service": ("gateway.cli.service:service", "Run Pursuit as a service of systemd."),
     "local": ("gateway.cli.local:local", "The embedded local model."),

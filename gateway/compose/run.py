@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -18,7 +19,7 @@ from adapters.workspace.listing import snapshot
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import end_orphans
 from adapters.workspace.tools import workspace_tools
-from adapters.workspace.workspace import home_of, share_home
+from adapters.workspace.workspace import bind, home_of, share_home
 from core.agent.loop import LoopOptions, Prefix
 from core.agent.prompts import PromptSize, system_prompt
 from core.errors import UserError
@@ -35,6 +36,7 @@ from gateway.bystander import Beside
 from gateway.card import Cards
 from gateway.clock import SystemClock
 from gateway.compose.folders import MAIN_CHAT, folder_of
+from gateway.compose.house import control, house, offered
 from gateway.compose.models import Models
 from gateway.compose.setup import (
     Endpoint,
@@ -46,6 +48,7 @@ from gateway.compose.setup import (
     Running,
     Setup,
 )
+from gateway.control.server import ControlServer
 from gateway.delivery import Delivery
 from gateway.drafting import Drafter
 from gateway.health.vitals import Vitals
@@ -56,10 +59,10 @@ from gateway.platforms import Platforms, Redacted
 from gateway.program import FINISH_S, NO_PLATFORM, Parts, Program
 from gateway.redact import Redactor
 from gateway.router import LaneRules, Router
-from gateway.settings import Job, Settings, chosen, secrets_of
+from gateway.settings import Choice, Job, Settings, chosen, secrets_of
 from gateway.settings.chats import NumberedAccess, SlackAccess
 from gateway.stillness import Stillness
-from gateway.worker import AgentWorker, Crew, Surroundings
+from gateway.worker import AgentWorker, Crew, Engine, Surroundings
 
 log = structlog.get_logger(__name__)
 
@@ -104,6 +107,9 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
         clock=SystemClock(),
         run=uuid.uuid4().hex[:12],
         goal_defaults=_budget(settings),
+        house=house(
+            settings, local=choices.local is not None, home=partial(_own_folder, settings, data)
+        ),
     )
     await store.open()
     async with AsyncExitStack() as stack:
@@ -159,10 +165,11 @@ class _Builder:
         self._store = store
         self._clock = SystemClock()
         self._models = Models(settings, local)
-        self._tools = workspace_tools(_workspace(settings, choices.hidden), data)
+        self._grounds = _workspace(settings, choices.hidden)
+        self._tools = workspace_tools(self._grounds, data)
         self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
-        self._access = Access(_allowlists(settings))
+        self._access = Access(_allowlists(settings), store.people)
         self._redact = Redactor(secrets_of(settings))
         self.health = choices.health and choices.health(settings.health, data, self._clock)
         self._lanes = Lanes(
@@ -212,7 +219,7 @@ class _Builder:
             court=court,
             load=self._models.load,
             vitals=vitals,
-            beside=self._lookers(vitals),
+            beside={**self._lookers(vitals), "control socket": self._control(vitals).run},
             console=console,
             finish_s=FINISH_S if console is None else 0.0,
             closers=(self._tools.close, self._models.close, store.close),
@@ -222,6 +229,11 @@ class _Builder:
         lookers = self._choices.lookers
         running = Running(vitals=vitals, clock=self._clock, swap=self._swap)
         return {} if lookers is None else lookers(running)
+
+    def _control(self, vitals: Vitals) -> ControlServer:
+        name = chosen(self._settings, "agent").name
+        follow = self._lanes.follow
+        return control(self._store, self._clock, vitals, follow, data=self._data, model=name)
 
     def _swap(self, settings: Settings) -> None:
         """Put into effect what can be changed while the program runs."""
@@ -234,22 +246,22 @@ class _Builder:
         return worker if self.health is None else self.health.metrics.counted_turns(worker)
 
     def _model(self, job: Job) -> Model:
-        model = self._models.of(chosen(self._settings, job))
+        return self._counted(chosen(self._settings, job), job)
+
+    def _counted(self, choice: Choice, job: Job) -> Model:
+        model = self._models.of(choice)
         return model if self.health is None else self.health.metrics.counted_calls(model, job)
 
     def folder(self, lane: LaneKey) -> Path:
-        """Where a lane works."""
-        folder = folder_of(lane)
-        if folder is not None and folder.is_dir():
-            return folder
-        return home_of(lane, self._home)
+        """Where a lane works. Raises UserError when it is bound to a folder that is gone, or
+        that the configuration does not list any more."""
+        bound = self._store.bound(lane)
+        if bound:
+            return bind(bound, self._grounds, self._data)
+        return _own_folder(self._settings, self._data, lane)
 
     def _rehome(self, old: LaneKey, new: LaneKey) -> None:
-        share_home(old, new, self._home)
-
-    @property
-    def _home(self) -> Path:
-        return self._settings.workspace.root or self._data
+        share_home(old, new, _homes(self._settings, self._data))
 
     async def files(self, lane: LaneKey) -> Sequence[WorkspaceFile]:
         """What the judge is shown of a lane's workspace."""
@@ -301,6 +313,10 @@ class _Builder:
             prefix=Prefix(system_prompt(toolsets=toolsets, size=size), self._registry().specs()),
             options=LoopOptions(max_steps=self._settings.agent.max_steps),
             vision=agent.model.vision,
+            others={
+                choice.name: Engine(self._counted(choice, "agent"), choice.model.vision)
+                for choice in offered(self._settings, local=self._choices.local is not None)
+            },
         )
 
     def _court(self) -> Court:
@@ -319,10 +335,24 @@ class _Builder:
         return Drafter(self._model("goal_judge"), judge.timeout_s)
 
 
+def _homes(settings: Settings, data: Path) -> Path:
+    """The folder in which lanes have their own."""
+    return settings.workspace.root or data
+
+
+def _own_folder(settings: Settings, data: Path, lane: LaneKey) -> Path:
+    """Where a lane works that is bound to no other folder."""
+    folder = folder_of(lane)
+    if folder is not None and folder.is_dir():
+        return folder
+    return home_of(lane, _homes(settings, data))
+
+
 def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
     workspace = settings.workspace
     return WorkspaceOptions(
         root=workspace.root,
+        allow=workspace.allow,
         extra=workspace.extra,
         hidden=tuple(hidden),
         sandbox=Sandboxing(workspace.sandbox),
@@ -342,6 +372,7 @@ def _allowlists(settings: Settings) -> dict[PlatformName, Allowlist]:
             owners=frozenset(map(str, listed.owners)),
             members=frozenset(map(str, listed.members)),
             chats=frozenset(map(str, listed.chats)),
+            pairing=listed.pairing,
         )
         for platform, listed in named.items()
     }

@@ -155,6 +155,8 @@ class Workspace(Group):
 
     root: Folder | None = None
     """Each chat's own folder is in `workspaces` below this one; null is the data folder."""
+    allow: tuple[Folder, ...] = ()
+    """Folders that an owner may make a chat's workspace, by `/workspace`."""
     extra: tuple[Folder, ...] = ()
     """More folders that the file tools and commands may use, such as `/tmp`."""
     sandbox: Literal["bwrap", "none"] = "bwrap"

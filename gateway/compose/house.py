@@ -1,0 +1,62 @@
+"""What the settings offer to chat commands: models to choose from, folders to work in."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from adapters.sqlite.store import SqliteStore
+from core.messages import LaneKey
+from core.ports import Clock
+from core.sessions.facts import House
+from core.sessions.ports import Signals
+from gateway.control.desk import Desk
+from gateway.control.server import ControlServer
+from gateway.health.vitals import Vitals
+from gateway.settings import Choice, Settings, catalogue, chosen
+
+
+def house(settings: Settings, *, local: bool, home: Callable[[LaneKey], Path]) -> House:
+    """What commands may offer; `local` says that the embedded model is served in this run."""
+    return House(
+        models=tuple(choice.name for choice in offered(settings, local=local)),
+        model=chosen(settings, "agent").name,
+        folders=tuple(map(str, settings.workspace.allow)),
+        home=lambda lane: str(home(lane)),
+    )
+
+
+def offered(settings: Settings, *, local: bool) -> tuple[Choice, ...]:
+    """The catalogue's models that can be called in this run."""
+    choices = (catalogue(settings, name) for name in settings.models)
+    return tuple(choice for choice in choices if _callable(choice, local=local))
+
+
+def _callable(choice: Choice, *, local: bool) -> bool:
+    provider = choice.provider
+    if choice.local:
+        return local
+    key = provider.api_key.get_secret_value() if provider.api_key else ""
+    return provider.base_url is not None or bool(key)
+
+
+def control(
+    store: SqliteStore,
+    clock: Clock,
+    vitals: Vitals,
+    follow: Callable[[Signals], None],
+    *,
+    data: Path,
+    model: str,
+) -> ControlServer:
+    """The control socket of a run."""
+    about = {
+        "version": version("pursuit"),
+        "python": platform.python_version(),
+        "data": str(data),
+        "model": model,
+    }
+    desk = Desk(store, clock, vitals.report, follow, about=about)
+    return ControlServer(data, desk.answers)
