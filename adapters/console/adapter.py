@@ -139,6 +139,8 @@ class ConsolePlatform:
         await self._print(said)
         self._said += 1
         remote = RemoteId(f"{self._options.run_id}:{self._said}")
+        if is_goal_status(said):
+            self._talk.pin(remote, None)  # what was pinned may say otherwise until it is edited
         self._talk.offer(remote, said.buttons)
         self._remember(remote, said)
         return remote

@@ -220,6 +220,6 @@ class Conversation:
 
 def _too_long(size: int) -> str:
     return (
-        f"That message is too long: {readable_size(size)}, and {readable_size(MAX_TEXT_BYTES)} "
-        "is the most. Save it as a file and send it along: /attach PATH [message]"
+        f"That message is too long ({readable_size(size)}). Save it as a file and send it along: "
+        "/attach PATH [message]"
     )

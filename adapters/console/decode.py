@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from adapters.console.clean import clean
 
-MAX_TEXT_BYTES = 256 << 10
-"""The longest message taken; more belongs into a file."""
+MAX_TEXT_BYTES = 400_000
+"""The longest line that is read at all. The gateway takes fewer characters and says how many."""
 
 _LEAVING = frozenset({"/quit", "/exit"})
 _ATTACH = "/attach"

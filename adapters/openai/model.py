@@ -110,7 +110,7 @@ class OpenAIModel:
             wait_initial=backoff_s,
             wait_max=_WAIT_MAX_S,
             wait_jitter=backoff_s,
-        ).with_name("model call", (self.name,), {})
+        ).with_name(f"a call of {self.name}", (), {})
         try:
             async for attempt in attempts:
                 with attempt:

@@ -106,10 +106,8 @@ async def test_a_refusal_is_shown_and_a_wait_is_counted(tmp_path: Path) -> None:
 
 async def test_a_huge_message_is_refused_in_words(bench: Bench) -> None:
     assert await bench.told(Oversized(10 << 20), Typed("ü" * (200 << 10)), Typed("ok")) == ["ok"]
-    assert bench.front.notes[0].startswith(
-        "That message is too long: 10.0 MB, and 256 KB is the most."
-    )
-    assert bench.front.notes[1].startswith("That message is too long: 400 KB")
+    assert bench.front.notes[0].startswith("That message is too long (10.0 MB).")
+    assert bench.front.notes[1].startswith("That message is too long (400 KB).")
 
 
 async def test_a_number_presses_a_button_of_the_last_message(bench: Bench) -> None:
@@ -265,6 +263,15 @@ async def test_edits_of_a_goals_status_go_to_the_live_lines(bench: Bench) -> Non
         pinned.append(bench.front.pinned)
     assert pinned == [later, None, later, STATUS]
     assert bench.front.said == [STATUS]
+
+
+async def test_a_new_status_takes_the_place_of_the_pinned_one_at_once(bench: Bench) -> None:
+    paused = Say("⊙ Goal (paused, 1/20 turns): x", buttons=CONTROLS)
+    async with bench.talking():
+        before = await bench.console.send(ADDRESS, STATUS)
+        await bench.console.edit(ADDRESS, before, paused)
+        await bench.console.send(ADDRESS, Say("▶ Goal resumed (1/20): x", buttons=CONTROLS))
+        assert bench.front.pinned is None
 
 
 async def test_an_edit_of_another_message_is_printed_when_its_text_is_new(bench: Bench) -> None:
