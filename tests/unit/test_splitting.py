@@ -12,8 +12,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.console.encode import parts as console_parts
-from adapters.telegram.decode import cleaned, units
-from adapters.telegram.encode import MAX_ENTITIES, render
+from adapters.discord.decode import cleaned as discord_cleaned
+from adapters.discord.encode import render as discord_render
+from adapters.discord.parts import parts as discord_parts
+from adapters.slack.encode import posted
+from adapters.slack.parts import parts as slack_parts
+from adapters.slack.reading import cleaned as slack_cleaned
+from adapters.telegram.decode import cleaned as telegram_cleaned
+from adapters.telegram.decode import units
+from adapters.telegram.encode import MAX_ENTITIES
+from adapters.telegram.encode import render as telegram_render
 from adapters.telegram.parts import parts as telegram_parts
 from core.messages import Outbound, Say, SendFile
 from core.splitting import FENCE, FULL, TIDY, Size, pieces_of
@@ -76,12 +84,24 @@ class Cutter:
 
 
 def fits_telegram(text: str) -> bool:
-    shown = render(text, group=True)
+    shown = telegram_render(text, group=True)
     return units(shown.text) <= LIMITS["telegram"].most and len(shown.entities) <= MAX_ENTITIES
 
 
+def fits_discord(text: str) -> bool:
+    return len(discord_render(text)) <= LIMITS["discord"].most
+
+
+def fits_slack(text: str) -> bool:
+    form = posted(Say(text, markdown=True))[0]
+    shown = str(form["markdown_text"])
+    return len(shown) <= LIMITS["slack"].most and not shown.endswith("…")
+
+
 CUTTERS = {
-    "telegram": Cutter(telegram_parts, cleaned, fits_telegram, 11_700),
+    "telegram": Cutter(telegram_parts, telegram_cleaned, fits_telegram, 11_700),
+    "discord": Cutter(discord_parts, discord_cleaned, fits_discord, 5_700),
+    "slack": Cutter(slack_parts, slack_cleaned, fits_slack, 32_000),
 }
 
 
@@ -194,10 +214,17 @@ def test_three_full_messages_are_not_yet_a_file(cutter: Cutter) -> None:
 
 
 @pytest.mark.parametrize("cutter", CUTTERS.values(), ids=CUTTERS)
-def test_ten_megabytes_become_a_file_at_once(cutter: Cutter) -> None:
-    beginning, file = cutter.parts("word " * 2_000_000)
+def test_a_text_of_many_pages_becomes_a_short_beginning_and_a_file(cutter: Cutter) -> None:
+    beginning, file = cutter.parts("word " * 100_000)
     assert isinstance(beginning, Say)
     assert len(beginning.text) < 1000
+    assert isinstance(file, SendFile)
+    assert len(file.content) == 500_000
+
+
+def test_ten_megabytes_become_a_file_at_once() -> None:
+    beginning, file = telegram_parts("word " * 2_000_000)
+    assert isinstance(beginning, Say)
     assert isinstance(file, SendFile)
     assert len(file.content) == 10_000_000
 
