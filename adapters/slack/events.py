@@ -12,6 +12,7 @@ import logging
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.app.async_app import AsyncApp
+from slack_sdk.signature import SignatureVerifier
 
 from adapters.slack import errors
 from adapters.slack.decode import MALFORMED
@@ -49,6 +50,7 @@ class EventsServer:
         self._pulse = pulse
         self._options = options
         self._events = events
+        self._verifier = SignatureVerifier(events.signing_secret)
 
     async def run(self) -> None:
         """Serve until cancelled. Raises UserError when the port is taken."""
@@ -79,8 +81,11 @@ class EventsServer:
         try:
             asked = await to_bolt_request(request)
         except MALFORMED as err:
+            # Bolt cannot even build it, so its signature has not been looked at yet.
+            if not self._verifier.is_valid_request(await request.read(), dict(request.headers)):
+                return web.Response(status=401)
             self._handover.step_over(err)
-            return web.Response(status=400)
+            return web.Response()
         response = await self._app.async_dispatch(asked)
         if response.status == Status.UNSAVED:
             self._pulse.fault("what came in cannot be saved")
