@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,6 +73,9 @@ class Lanes:
         self._timers_changed = asyncio.Event()
         self._started = asyncio.Event()
         self._closing = asyncio.Event()
+        self._drains = 0
+        self._drained = asyncio.Event()
+        self._drained.set()
         self._open: set[PlatformName] = set()
         self._early: set[LaneKey] = set()
         self._worker: TurnWorker | None = None
@@ -154,11 +158,12 @@ class Lanes:
             self._early.add(lane)
 
     async def finish(self, within_s: float) -> None:
-        """Begin nothing more and let running turns end, for at most that long."""
+        """Begin nothing more and let running turns end, for at most that long. Those that did
+        have been stored by then, and their answers handed to the delivery."""
         self._closing.set()
-        tasks = [task for _, task in self._running.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=within_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._drained.wait()
 
     @property
     def busy(self) -> Collection[LaneKey]:
@@ -182,6 +187,16 @@ class Lanes:
         """Work a lane's turns, one after the other, until it has none."""
         if self._closing.is_set():
             return
+        self._drains += 1
+        self._drained.clear()
+        try:
+            await self._work(lane)
+        finally:
+            self._drains -= 1
+            if not self._drains:
+                self._drained.set()
+
+    async def _work(self, lane: LaneKey) -> None:
         now, collect = self._clock.now(), self._collect
         try:
             next_, signals = await self._store.begin(lane, now=now, collect=collect)
