@@ -32,8 +32,8 @@ FINISH_S = 20.0
 FLUSH_S = 3.0
 """With the platforms' own close before and the store's after, an end takes less than 30 s."""
 NO_PLATFORM = (
-    "Nothing to run: no platform is enabled. Set platforms.telegram.enabled: true with a token "
-    "and your own id under access.telegram.owners in config.yaml, or talk here with: pursuit chat"
+    "Nothing to run: no platform is enabled, and platforms.web.enabled is false. Leave that key "
+    "out for the web chat, enable a platform in config.yaml, or talk here with: pursuit chat"
 )
 
 Close: TypeAlias = Callable[[], Awaitable[None]]

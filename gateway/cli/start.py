@@ -114,7 +114,10 @@ def _draws_here() -> bool:
 def _choices(settings: Settings, wanted: _Wanted) -> Choices:
     from gateway.compose.run import Choices
 
-    choices = Choices(platforms=_platforms(settings) if wanted.platforms else [])
+    platforms = list(_platforms(settings)) if wanted.platforms else []
+    alone = not platforms and not wanted.chat
+    page = _web(settings, wanted, alone=alone, drawn=wanted.chat and _draws_here())
+    choices = Choices(platforms=[*platforms, *([page] if page else [])])
     if wanted.chat:
         from gateway.compose.console import console
         from gateway.compose.folders import address_of
@@ -142,3 +145,14 @@ def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
 
         makers.append(slack)
     return makers
+
+
+def _web(settings: Settings, wanted: _Wanted, *, alone: bool, drawn: bool) -> PlatformMaker | None:
+    """The web chat, where it is asked for, or where nothing else is there to talk with."""
+    enabled = settings.platforms.web.enabled
+    if not wanted.platforms or not (alone if enabled is None else enabled):
+        return None
+    from gateway.compose.web import web
+
+    # A chat here has standard output for itself; one that draws on the terminal comes after.
+    return partial(web, to=sys.stderr if wanted.chat else sys.stdout, early=drawn)

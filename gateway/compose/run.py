@@ -286,6 +286,7 @@ class _Builder:
             talk=self._choices.talk,
             at_rest=self._stillness.of,
             folder=self.folder,
+            memory=self._store,
         )
         for maker in self._choices.platforms:
             platforms.add(Redacted(maker(setup), setup.redact))

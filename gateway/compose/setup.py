@@ -10,6 +10,8 @@ from typing import Protocol, TypeAlias
 
 from core.messages import Address, LaneKey
 from core.ports import Clock, Model, Platform
+from core.sessions.conversation import Archive
+from core.sessions.ports import CardFacts
 from gateway.health.vitals import Vitals
 from gateway.lanes import TurnWorker
 from gateway.redact import Redactor
@@ -17,12 +19,20 @@ from gateway.settings import Job, Settings
 from gateway.settings.schema import Health
 
 
+class Memory(Archive, Protocol):
+    """The part of the store that a platform without a memory of its own reads."""
+
+    async def card(self, lane: LaneKey) -> CardFacts | None:
+        """See `Store.card`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """One run: its settings, its data directory, and the name of this start.
 
     `at_rest` returns when a lane has nothing left to do. `folder` is where a lane
-    works; `talk` is where a console talks.
+    works; `talk` is where a console talks. `memory` is what was said before.
     """
 
     settings: Settings
@@ -33,6 +43,7 @@ class Setup:
     at_rest: Callable[[LaneKey], Awaitable[None]]
     folder: Callable[[LaneKey], Path]
     talk: Address
+    memory: Memory
 
 
 PlatformMaker: TypeAlias = Callable[[Setup], Platform]

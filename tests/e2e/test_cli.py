@@ -17,6 +17,7 @@ from gateway.settings.schema import LOCAL_MODEL
 PURSUIT = Path(sys.executable).with_name("pursuit")
 HEAVY = {"aiohttp", "asyncio", "openai", "prompt_toolkit", "pydantic", "rich", "structlog"}
 HEAVY |= {"telegram", "tree_sitter", "yaml"}
+NO_WEB = {"PURSUIT_PLATFORMS__WEB__ENABLED": "false"}
 
 
 def pursuit(*line: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -101,15 +102,15 @@ def test_a_locale_without_unicode_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_a_gateway_with_nothing_to_run_says_what_to_do(tmp_path: Path) -> None:
-    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", **NO_WEB}
     done = pursuit("up", "--data", str(tmp_path / "d"), home=tmp_path, **environ)
     assert (done.returncode, done.stdout) == (69, "")
-    assert "platforms.telegram.enabled" in done.stderr
+    assert "platforms.web.enabled" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_the_data_folder_of_a_run_is_for_its_user_alone(tmp_path: Path) -> None:
-    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", **NO_WEB}
     pursuit("up", home=tmp_path, **environ)
     folder = tmp_path / ".local" / "state" / "pursuit"
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -142,9 +143,9 @@ def test_each_folder_has_a_conversation_and_a_goal_of_its_own(tmp_path: Path) ->
 
 
 def test_nothing_is_fetched_or_made_for_a_gateway_with_nothing_to_run(tmp_path: Path) -> None:
-    done = pursuit("up", "--data", str(tmp_path / "d"), home=tmp_path)
+    done = pursuit("up", "--data", str(tmp_path / "d"), home=tmp_path, **NO_WEB)
     assert (done.returncode, done.stdout) == (69, "")
-    assert "access.telegram.owners" in done.stderr
+    assert "platforms.web.enabled" in done.stderr
     assert "Local model" not in done.stderr
     assert not (tmp_path / "d" / "pursuit.db").exists()
 

@@ -1,0 +1,1 @@
+"""The built-in web chat: one page, served by the gateway itself."""

@@ -1,0 +1,113 @@
+"""A chat as a page shows it: what the store remembers, under what this process knows better.
+
+The store holds what was said and sent; a message edited since, one still on its way into the
+store, and what runs right now are known to the hub alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adapters.web.decode import PRESSED, address_of, client_id
+from adapters.web.encode import Object, Sent, posted, told
+from adapters.web.files import Files
+from adapters.web.hub import Hub
+from adapters.web.options import Past
+from core.messages import Message, Principal, RemoteId, Role, Say
+from core.sessions.conversation import Line, Place, Posted, Told
+from core.transcript import Json
+
+PAGE = 100
+OWNER = Principal("owner", "You", Role.OWNER)
+
+
+class Chats:
+    """Reads chats for pages, and tells pages what was said by others."""
+
+    def __init__(self, past: Past, hub: Hub, files: Files) -> None:
+        self._past = past
+        self._hub = hub
+        self._files = files
+
+    async def snapshot(self, chat: str, *, before: Place | None) -> Object:
+        """A page of a chat, and from where on its events make it complete.
+
+        The events' place is taken first: what happens while the store is read is told twice,
+        which changes nothing, and never not at all.
+        """
+        position = self._hub.position
+        lane = address_of(chat).key
+        found = await self._past.conversation(lane, before=before, limit=PAGE)
+        card = await self._past.card(lane)
+        feed = self._hub.feed(chat)
+        marks = dict(feed.marks)
+        live = () if before else tuple(feed.shown.values())
+        overlay = dict(feed.shown)
+        activity = feed.activity.told
+        messages = await asyncio.to_thread(
+            lambda: self._messages(found.lines, card, overlay, live, marks)
+        )
+        earlier = found.earlier
+        return {
+            "chat": chat,
+            "position": position,
+            "messages": messages,
+            "earlier": f"{earlier.inbox}.{earlier.outbox}" if earlier else "",
+            "activity": activity,
+        }
+
+    def _messages(
+        self,
+        lines: Sequence[Line],
+        card: tuple[RemoteId, Say] | None,
+        overlay: dict[RemoteId, Sent],
+        live: Sequence[Sent],
+        marks: dict[RemoteId, str],
+    ) -> list[Json]:
+        shown: list[tuple[float, Object]] = []
+        stored: set[RemoteId] = set()
+        for line in lines:
+            match line:
+                case Told() if client_id(line.dedupe).startswith(PRESSED):
+                    pass
+                case Told():
+                    mark = marks.get(RemoteId(client_id(line.dedupe)), "")
+                    shown.append((line.at, told(line, mark)))
+                case Posted():
+                    stored.add(line.remote)
+                    sent = overlay.get(line.remote) or self._as_sent(line, card)
+                    shown.append((line.at, posted(replace(sent, at=line.at))))
+        oldest = shown[0][0] if shown else 0.0
+        shown.extend(
+            (sent.at, posted(sent))
+            for sent in live
+            if sent.remote not in stored and sent.at and sent.at >= oldest
+        )
+        return [what for _, what in sorted(shown, key=lambda item: item[0])]
+
+    def _as_sent(self, line: Posted, card: tuple[RemoteId, Say] | None) -> Sent:
+        if not isinstance(line.what, Say):
+            found = self._files.find(line.remote)
+            return Sent(line.remote, found[0] if found else None, line.at, line.what.caption)
+        if not line.card:
+            return Sent(line.remote, line.what, line.at)
+        if card is not None and card[0] == line.remote:
+            return Sent(line.remote, card[1], line.at)
+        # Another message stands for the goal by now: this one's buttons would act on that.
+        return Sent(line.remote, Say(line.what.text), line.at)
+
+    def said(self, chat: str, message: Message) -> Object:
+        """A person said something in one window: the others show it too."""
+        line = Told(
+            dedupe=message.dedupe,
+            by=OWNER,
+            text=message.text,
+            at=message.sent_at,
+            attachments=message.attachments,
+            command=message.text.startswith("/"),
+        )
+        what = told(line, self._hub.feed(chat).marks.get(message.remote, ""))
+        self._hub.publish(chat, "message", what)
+        return what

@@ -1,0 +1,237 @@
+// The page: opens a chat, keeps it live, and hands over what the person does.
+
+import { get, post } from "./api.js";
+import { Composer } from "./composer.js";
+import { byId, freshId, make, readableSpan } from "./dom.js";
+import { Live } from "./live.js";
+import { Log } from "./log.js";
+import { Outgoing } from "./outgoing.js";
+import { Side } from "./side.js";
+
+const IDEAS = ["/goal Write a haiku about rivers into haiku.txt", "/help", "What can you do here?"];
+
+let chat = "";
+let chats = [];
+let earlier = "";
+let activity = { working: false, since: 0, text: "" };
+let fetching = 0;
+
+const draft = (of) => `draft:${of}`;
+const pathOf = (of) => `/c/${of}`;
+const chatOf = (path) => /^\/c\/([a-z0-9]{6,40})$/.exec(path)?.[1] ?? "";
+
+const log = new Log({
+  changed: (count) => (byId("welcome").hidden = count > 0),
+  press,
+  again: () => outgoing.pump(),
+  edit: (what) => {
+    outgoing.remove(what.id);
+    log.drop(what);
+    composer.files = what.files ?? [];
+    composer.showFiles();
+    composer.set(what.text);
+  },
+});
+
+const outgoing = new Outgoing({
+  sending: (message) => log.put(mine(message, { state: "sending" })),
+  sent: (of, answer) => {
+    if (of === chat) log.put(answer.message);
+  },
+  failed: (of, message, failure) => {
+    if (of === chat) log.put(mine(message, { state: "failed", error: failure.message, again: failure.again }));
+  },
+});
+
+const composer = new Composer({
+  chat: () => chat,
+  draft: (text) => sessionStorage.setItem(draft(chat), text),
+  send: (text, files) => {
+    const message = { id: freshId(), text, files };
+    if (text === "/stop") return stop(); // waits behind nothing
+    outgoing.add(message);
+  },
+});
+
+const side = new Side({ fresh: () => enter(freshId(12)), enter });
+
+const live = new Live({
+  up: () => {
+    link("");
+    outgoing.pump();
+    refreshChats();
+  },
+  down: () => link("Reconnecting …"),
+  message: (what) => {
+    log.put(what);
+    if (what.who === "bot") tell(what);
+  },
+  edit: (what) => log.has(what) && log.put({ ...what }),
+  mark: ({ id, mark }) => log.mark(id, mark),
+  activity: showActivity,
+  chats: refreshChats,
+  reset: () => load(chat),
+});
+
+function mine(message, more) {
+  const what = { id: message.id, who: "you", kind: message.text.startsWith("/") ? "command" : "text", text: message.text, html: "", files: message.files, ...more };
+  const text = make("div", {}, message.text);
+  what.html = text.innerHTML; // escaped by the browser itself
+  return what;
+}
+
+function tell(what) {
+  if (document.hidden || what.kind === "notice") return;
+  byId("tell").textContent = what.kind === "card" ? "Goal set" : "";
+}
+
+function link(words) {
+  byId("link").textContent = words;
+}
+
+// Chats
+
+async function enter(to, { push = true } = {}) {
+  if (push && location.pathname !== pathOf(to)) history.pushState({}, "", pathOf(to));
+  chat = to;
+  log.clear();
+  showActivity({ working: false, since: 0, text: "" });
+  composer.files = [];
+  composer.showFiles();
+  for (const message of outgoing.enter(to)) log.put(mine(message, { state: "sending" }));
+  composer.set(sessionStorage.getItem(draft(to)) ?? "");
+  showChats();
+  await load(to);
+}
+
+async function load(of) {
+  live.close();
+  const mineNow = ++fetching;
+  for (let pause = 1000; ; pause = Math.min(pause * 2, 10_000)) {
+    try {
+      const found = await get(`/api/chats/${of}`);
+      if (mineNow !== fetching) return;
+      log.fill(found.messages);
+      showEarlier(found.earlier);
+      showActivity(found.activity);
+      live.open(of, found.position);
+      return;
+    } catch (failure) {
+      if (mineNow !== fetching) return;
+      link(failure.message);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (mineNow !== fetching) return;
+    }
+  }
+}
+
+function showEarlier(place) {
+  earlier = place;
+  byId("earlier").hidden = !place;
+}
+
+byId("earlier").addEventListener("click", async () => {
+  const of = chat;
+  try {
+    const found = await get(`/api/chats/${of}?before=${earlier}`);
+    if (of !== chat) return;
+    log.before(found.messages);
+    showEarlier(found.earlier);
+  } catch (failure) {
+    link(failure.message);
+  }
+});
+
+let asked = false;
+async function refreshChats() {
+  if (asked) return;
+  asked = true; // changes come in bursts
+  setTimeout(async () => {
+    asked = false;
+    try {
+      chats = (await get("/api/chats")).chats;
+      showChats();
+    } catch {
+      // The stream says when the gateway is back, and asks again.
+    }
+  }, 200);
+}
+
+function showChats() {
+  const here = chats.find((each) => each.chat === chat);
+  side.show(here ? chats : [{ chat, title: "New chat", busy: false, goal: "" }, ...chats], chat);
+  const title = here?.title || "New chat";
+  byId("title").textContent = title;
+  document.title = `${activity.working ? "● " : ""}${title} · Pursuit`;
+}
+
+// What the bot does right now
+
+function showActivity(told) {
+  const started = told.working && !activity.working;
+  const ended = !told.working && activity.working;
+  activity = told;
+  byId("activity").hidden = !told.working;
+  byId("steps").textContent = told.text;
+  byId("steps").hidden = !told.text;
+  byId("stop").hidden = !told.working;
+  if (started) byId("tell").textContent = "Working";
+  if (ended) byId("tell").textContent = "Done";
+  showElapsed();
+  showChats();
+}
+
+function showElapsed() {
+  if (activity.working) byId("elapsed").textContent = readableSpan(Date.now() / 1000 - activity.since);
+}
+setInterval(showElapsed, 1000);
+
+// What the person does
+
+async function press(what, button, row) {
+  for (const each of row.children) each.disabled = true;
+  try {
+    await post(`/api/chats/${chat}/presses`, { id: freshId(), message: what.id, command: button.command });
+    link("");
+  } catch (failure) {
+    link(failure.message);
+  } finally {
+    for (const each of row.children) each.disabled = false;
+  }
+}
+
+async function stop() {
+  const message = { id: freshId(), text: "/stop", files: [] };
+  const of = chat;
+  log.put(mine(message, { state: "sending" }));
+  try {
+    const answer = await post(`/api/chats/${of}/messages`, { id: message.id, text: message.text, files: [] });
+    if (of === chat) log.put(answer.message);
+  } catch (failure) {
+    if (of === chat) log.put(mine(message, { state: "failed", error: failure.message, again: false }));
+  }
+}
+
+byId("stop").addEventListener("click", () => {
+  stop();
+  byId("text").focus();
+});
+byId("latest").addEventListener("click", () => log.toEnd());
+window.addEventListener("popstate", () => enter(chatOf(location.pathname) || freshId(12), { push: false }));
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    composer.set("/");
+  }
+});
+
+for (const idea of IDEAS) byId("ideas").append(make("button", { type: "button", on: { click: () => composer.set(idea) } }, idea));
+
+const first = await get("/api/start");
+composer.commands = first.commands;
+composer.maxUpload = first.max_upload;
+chats = first.chats;
+const here = chatOf(location.pathname) || chats[0]?.chat || freshId(12);
+history.replaceState({}, "", pathOf(here));
+await enter(here, { push: false });
