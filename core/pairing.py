@@ -172,21 +172,20 @@ def decide(book: Book, order: PairOrder, by: str, now: float) -> Decision:
 
 
 def recent(wrong: tuple[float, ...], now: float) -> tuple[float, ...]:
-    """The wrong tries that still count."""
+    """The wrong tries that count beside a new one."""
     return tuple(at for at in wrong if now - LOCK_S < at)
 
 
 def _approve(book: Book, order: Approve, by: str, now: float) -> Decision:
-    wrong = recent(book.wrong, now)
-    if len(wrong) >= MAX_WRONG:
-        left = ceil((wrong[-1] + LOCK_S - now) / 60)
+    if len(book.wrong) >= MAX_WRONG and now < book.wrong[-1] + LOCK_S:
+        left = ceil((book.wrong[-1] + LOCK_S - now) / 60)
         text = f"⚠ Approving is locked after {MAX_WRONG} wrong codes. Try again in {left} min."
         return Decision(text, done=False)
     for knock in book.pending:
         if knock.expires > now and hmac.compare_digest(knock.hash, hashed(order.code, knock.salt)):
             text = f"✓ {_who(knock)} is let in as {order.role.value}."
             return Decision(text, (Admit(knock, order.role, by),))
-    left = MAX_WRONG - len(wrong) - 1
+    left = MAX_WRONG - len(recent(book.wrong, now)) - 1
     then = f"{left} tries left" if left else "approving is locked for an hour"
     text = f"⚠ No such code, or it is older than an hour ({then})."
     return Decision(text, (Mistry(by),), done=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
+from core.people import People
 from core.sessions.ports import Store
 from tests.contracts.store_rig import Opening
 
@@ -16,7 +17,14 @@ async def sqlite(opening: Opening) -> Store:
         clock=opening.clock,
         run=opening.run,
         goal_defaults=opening.defaults,
+        house=opening.house,
         sync="OFF",
     )
     await store.open()
     return store
+
+
+def people_of(store: Store) -> People:
+    """The `People` of a back end's store."""
+    assert isinstance(store, SqliteStore), store
+    return store.people

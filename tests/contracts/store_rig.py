@@ -28,6 +28,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Reply, Usage
+from core.sessions.facts import House
 from core.sessions.lane import Busy, Outcome, Rest
 from core.sessions.ports import (
     Arrival,
@@ -53,6 +54,13 @@ OWNER = Principal("1", "Anna", Role.OWNER)
 SECOND_OWNER = Principal("2", "Bela", Role.OWNER)
 MEMBER = Principal("3", "Cora", Role.MEMBER)
 NOW = 1_700_000_000.0
+
+HOUSE = House(
+    models=("main", "big"),
+    model="main",
+    folders=("/srv/site", "/srv/app"),
+    home=lambda lane: f"/data/{lane}",
+)
 
 DONE = Verdict(done=True, reason="all is there")
 NOT_DONE = Verdict(done=False, reason="two are missing")
@@ -82,6 +90,7 @@ class Opening:
     clock: HeldClock
     run: str
     defaults: Budget
+    house: House = HOUSE
 
 
 OpenStore: TypeAlias = Callable[[Opening], Awaitable[Store]]
