@@ -1,4 +1,5 @@
-"""Writes what the docs derive from code: state diagrams, the command table, the settings.
+"""Writes what the docs derive from code: state diagrams, the command table, the settings, Slack's
+manifest.
 
 Run it with `make docs`; a test fails when the files are not what it would write.
 """
@@ -9,8 +10,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import yaml
 from pydantic.fields import FieldInfo
 
+from adapters.slack.menu import manifest
 from core.commands import COMMANDS
 from core.goals import machine as goals
 from core.sessions import machine as sessions
@@ -20,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MACHINES = ROOT / "docs" / "state-machines.md"
 SETTINGS = ROOT / "docs" / "configuration.md"
+SLACK = ROOT / "docs" / "slack-manifest.yaml"
 
 HEAD = """\
 # State machines
@@ -111,11 +115,19 @@ def configuration() -> str:
     return filled(SETTINGS, "settings", settings_tables())
 
 
+def slack_manifest() -> str:
+    """The Slack app as Slack's page for new apps takes it."""
+    head = "# The Slack app for Pursuit, made of the command table by `make docs`; see slack.md.\n"
+    body = yaml.safe_dump(dict(manifest()), sort_keys=False, allow_unicode=True, width=1_000)
+    return head + str(body)
+
+
 def main() -> None:
     """Write the files."""
     MACHINES.write_text(state_machines(), encoding="utf-8")
     README.write_text(readme(), encoding="utf-8")
     SETTINGS.write_text(configuration(), encoding="utf-8")
+    SLACK.write_text(slack_manifest(), encoding="utf-8")
 
 
 if __name__ == "__main__":

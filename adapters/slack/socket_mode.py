@@ -228,8 +228,8 @@ class SocketMode:
             self._pulse.fault("what came in cannot be saved")
             await backoff.pause()
             self._pulse.heard()
-        # A fault of Bolt's own is one of the request: brought again, it would be the same.
-        if response is None or response.status != Status.UNDECIDED:
+        # What met a fault, or has to wait for Slack, is brought again.
+        if response is None or response.status == Status.TAKEN:
             await self._acknowledge(envelope, response)
 
     async def _dispatch(self, request: SocketModeRequest) -> BoltResponse | None:

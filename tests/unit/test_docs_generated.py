@@ -15,3 +15,7 @@ def test_the_readme_lists_every_command() -> None:
 
 def test_the_page_of_settings_has_every_key() -> None:
     assert generate.SETTINGS.read_text(encoding="utf-8") == generate.configuration()
+
+
+def test_the_slack_manifest_has_every_command() -> None:
+    assert generate.SLACK.read_text(encoding="utf-8") == generate.slack_manifest()
