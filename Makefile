@@ -44,18 +44,18 @@ soak: $(VENV)/.dev system
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-# The sandbox's programs and the browser of the tests, which pip cannot install.
+# The sandbox's programs, and the browser and systemd's analysis for the tests, which pip cannot install.
 system:
-	@if command -v bwrap >/dev/null && command -v prlimit >/dev/null && command -v chromium >/dev/null; then exit 0; fi; \
+	@if command -v bwrap >/dev/null && command -v prlimit >/dev/null && command -v chromium >/dev/null && command -v systemd-analyze >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then sudo=; \
 	elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then sudo="sudo -n"; \
 	else sudo=no; fi; \
 	if [ "$$sudo" = no ] || ! command -v apt-get >/dev/null; then \
-	  echo "The tests need bubblewrap, prlimit (util-linux) and chromium. Install them, on Debian with:" >&2; \
-	  echo "  sudo apt-get install bubblewrap util-linux chromium" >&2; exit 1; \
+	  echo "The tests need bubblewrap, prlimit (util-linux), chromium and systemd-analyze (systemd). Install them, on Debian with:" >&2; \
+	  echo "  sudo apt-get install bubblewrap util-linux chromium systemd" >&2; exit 1; \
 	fi; \
-	echo "Installing bubblewrap, util-linux and chromium" >&2; \
-	$$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends bubblewrap util-linux chromium >/dev/null
+	echo "Installing bubblewrap, util-linux, chromium and systemd" >&2; \
+	$$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends bubblewrap util-linux chromium systemd >/dev/null
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON). Pursuit needs Python 3.11 or later." >&2; exit 1; }
