@@ -15,44 +15,59 @@ import discord
 
 from adapters.discord import errors
 from adapters.discord.bookmark import Bookmark
+from adapters.discord.options import DiscordOptions
 
 MAX_CHANNELS = 50
+MAX_PEOPLE = 50
 MAX_MESSAGES = 300
 """Of one channel; a page has a hundred."""
 AT_ONCE = 4
 
 Channel: TypeAlias = discord.abc.Messageable
+Place: TypeAlias = Channel | discord.Object
+"""A channel, or a person whose private channel has to be asked for."""
 Known: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.Thread
 
 log = logging.getLogger(__name__)
 
 
-async def missed(client: discord.Client, mark: Bookmark, within_s: float) -> list[discord.Message]:
+async def missed(
+    client: discord.Client, mark: Bookmark, options: DiscordOptions
+) -> list[discord.Message]:
     """The messages after the bookmark, oldest first. Never raises for Discord's part."""
-    found: list[discord.Message] = []
-    left = [*_private(client, mark), *_public(client, mark)]
+    found: dict[int, discord.Message] = {}
     slots = asyncio.Semaphore(AT_ONCE)
+    unread: set[str] = set()
 
-    async def read(number: int, channel: Channel) -> None:
+    async def read(name: str, place: Place) -> None:
         async with slots:
-            found.extend(await _page(number, channel, mark))
-            unread.discard(number)
+            for message in await _read(client, place, mark):
+                found[message.id] = message
+            unread.discard(name)
 
-    unread = {number for number, _ in left}
     try:
-        async with asyncio.timeout(within_s), asyncio.TaskGroup() as group:
-            for number, channel in left:
-                group.create_task(read(number, channel), name=f"discord-backlog-{number}")
+        async with asyncio.timeout(options.catch_up_s), asyncio.TaskGroup() as group:
+            for name, place in _places(client, mark, options.people):
+                unread.add(name)
+                group.create_task(read(name, place), name=f"discord-backlog-{name}")
     except TimeoutError:
-        log.warning("channels not looked at for missed messages: %s", sorted(unread))
+        log.warning("not looked at for missed messages: %s", ", ".join(sorted(unread)))
     if found:
         log.info("%d messages came in while away", len(found))
-    return sorted(found, key=lambda message: message.id)
+    return [found[number] for number in sorted(found)]
 
 
-def _private(client: discord.Client, mark: Bookmark) -> Iterable[tuple[int, Channel]]:
+def _places(
+    client: discord.Client, mark: Bookmark, people: Iterable[int]
+) -> list[tuple[str, Place]]:
+    """Everywhere that may have something new, by a name for the log."""
     kind = discord.ChannelType.private
-    return [(n, client.get_partial_messageable(n, type=kind)) for n in mark.direct]
+    known = [client.get_partial_messageable(number, type=kind) for number in mark.direct]
+    return [
+        *((f"private chat {place.id}", place) for place in known),
+        *((f"person {number}", discord.Object(number)) for number in [*people][:MAX_PEOPLE]),
+        *((f"channel {number}", place) for number, place in _public(client, mark)),
+    ]
 
 
 def _public(client: discord.Client, mark: Bookmark) -> Iterable[tuple[int, Channel]]:
@@ -78,15 +93,16 @@ def _readable(place: Known, me: discord.Member) -> bool:
     return rights.read_messages and rights.read_message_history
 
 
-async def _page(number: int, channel: Channel, mark: Bookmark) -> list[discord.Message]:
-    after = discord.Object(mark.since)
+async def _read(client: discord.Client, place: Place, mark: Bookmark) -> list[discord.Message]:
     try:
-        return [
-            message
-            async for message in channel.history(
-                after=after, limit=MAX_MESSAGES, oldest_first=True
-            )
-        ]
+        if isinstance(place, discord.Object):
+            private = await client.create_dm(place)
+            if private.id in mark.direct:
+                return []  # read already
+            place = private
+        after = discord.Object(mark.since)
+        found = place.history(after=after, limit=MAX_MESSAGES, oldest_first=True)
+        return [message async for message in found]
     except errors.CALL_ERRORS as err:
-        log.warning("channel %d is not looked at for missed messages: %s", number, err)
+        log.warning("some messages may have been missed: %s", err)
         return []

@@ -31,6 +31,7 @@ def point(options: DiscordOptions) -> None:
     """Tell discord.py where Discord is. It keeps that per process, so one server at a time."""
     Route.BASE = options.api_base
     DiscordWebSocket.DEFAULT_GATEWAY = URL(options.gateway_url)
+    discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody speaks here
 
 
 class Connection:

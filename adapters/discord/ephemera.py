@@ -12,12 +12,13 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
+import discord
 from discord.http import HTTPClient, handle_message_parameters
 
 from adapters.discord.encode import verbatim
 from adapters.discord.outgoing import NOBODY, Outgoing, channel_of, message_of, no_previews
 from adapters.discord.pacing import Pacing
-from core.errors import PermanentError, PursuitError, TransientError
+from core.errors import PursuitError, TransientError
 from core.messages import Address, RemoteId
 from core.ports import Mark
 
@@ -93,12 +94,15 @@ class Ephemera:
         if before == emoji:
             return
         number = message_of(remote)
-        refusal = await self._try(
-            address, lambda http, _: http.add_reaction(channel, number, emoji)
-        )
-        if isinstance(refusal, PermanentError):
-            self._refused.add(channel)
-        if refusal is not None:
+
+        async def add(http: HTTPClient, _: int) -> None:
+            try:
+                await http.add_reaction(channel, number, emoji)
+            except discord.Forbidden:
+                self._refused.add(channel)
+                raise
+
+        if await self._try(address, add) is not None:
             return
         self._shown[key] = emoji
         if len(self._shown) > REMEMBERED:

@@ -139,7 +139,7 @@ class Handover:
             await self._commit([], Bookmark(id_at(self._clock.now())))
         else:
             self._mark = mark
-            found = await missed(session, mark, self._options.catch_up_s)
+            found = await missed(session, mark, self._options)
             for start in range(0, len(found), MAX_BATCH):
                 batch = found[start : start + MAX_BATCH]
                 await self._take([Item(message=message) for message in batch])

@@ -39,7 +39,7 @@ class Link:
     async def _signed_in(self) -> discord.Client:
         point(self._options)
         client = discord.Client(
-            intents=discord.Intents.none(),
+            intents=discord.Intents(guilds=True),
             max_messages=None,
             http_trace=traced(self._options.api_base),
         )

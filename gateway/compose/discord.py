@@ -14,10 +14,12 @@ from gateway.compose.setup import Setup
 def discord(setup: Setup) -> Platform:
     """The bot. Raises UserError for a token that cannot be one."""
     settings = setup.settings.platforms.discord
+    access = setup.settings.access.discord
     options = DiscordOptions(
         token=settings.token.get_secret_value() if settings.token else "",
         api_base=settings.api_base or API_BASE,
         gateway_url=settings.gateway_url or GATEWAY_URL,
+        people=(*access.owners, *access.members),
     )
     return DiscordPlatform(
         options,

@@ -79,6 +79,7 @@ class FakeGateway:
         self._changed = changed
         self._sessions: dict[str, SessionState] = {}
         self._sockets: set[Socket] = set()
+        self._newest: tuple[str, Obj] | None = None
         backend.subscribers.append(self._emitted)
 
     # What a test does to it
@@ -111,11 +112,10 @@ class FakeGateway:
         for session in self._sessions.values():
             session.tell(event, data)
 
-    def again(self, event: str) -> None:
-        """The newest event of a kind once more."""
-        for session in self._sessions.values():
-            packet = next(p for p in reversed(session.events) if p["t"] == event)
-            session.tell(event, packet["d"])
+    def again(self) -> None:
+        """The newest thing that a person did, told to every session once more."""
+        assert self._newest is not None
+        self.push(*self._newest)
 
     def _to_all(self, packet: Obj | int | None) -> None:
         for socket in self._sockets:
@@ -225,6 +225,9 @@ class FakeGateway:
         session.tell("RESUMED", {"_trace": ["fake"]})
 
     def _emitted(self, event: str, payload: Mapping[str, Any]) -> None:
+        by_bot = payload.get("author", {}).get("bot", False)
+        if event == "INTERACTION_CREATE" or (event == "MESSAGE_CREATE" and not by_bot):
+            self._newest = (event, copy.deepcopy(dict(payload)))
         for session in self._sessions.values():
             self._tell(session, event, payload)
         self._changed()
