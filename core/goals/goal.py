@@ -66,7 +66,9 @@ class Goal:
     judgement: Judgement | None = None
     wait_until: float | None = None
     unreadable: int = 0
+    """The judge's replies in a row that were no verdict."""
     failed: int = 0
+    """The judge's calls in a row that failed; a call of either kind ends the row of the other."""
     stall: Stall = Stall()
 
 

@@ -232,9 +232,9 @@ def _judged(slot: Slot, goal: Goal, event: Judged) -> Change:
         case Verdict(reason=reason):
             goal = _stalling(replace(goal, unreadable=0, failed=0), open_, reason)
         case Unreadable():
-            goal = _stalling(replace(goal, unreadable=goal.unreadable + 1), open_, "")
+            goal = _stalling(replace(goal, unreadable=goal.unreadable + 1, failed=0), open_, "")
         case Unavailable():
-            goal = _stalling(replace(goal, failed=goal.failed + 1), open_, "")
+            goal = _stalling(replace(goal, unreadable=0, failed=goal.failed + 1), open_, "")
         case _:
             assert_never(event.word)
     wait_s = event.word.wait_s if isinstance(event.word, Verdict) else 0.0

@@ -160,6 +160,16 @@ def test_one_readable_verdict_starts_the_count_of_unreadable_ones_anew() -> None
     assert goal_of(slot).status is GoalStatus.ACTIVE
 
 
+def test_failed_and_unreadable_calls_are_each_counted_in_a_row() -> None:
+    slot = was_set(turns=50)
+    words: list[Word] = [Unreadable("?"), Unreadable("?"), Unavailable("timed out")] * 6
+    for turn, word in enumerate(words, 1):
+        slot, _ = after(slot, finished(turn))
+        slot, _ = advance(slot, judged(slot, word))
+    assert goal_of(slot).status is GoalStatus.ACTIVE
+    assert (goal_of(slot).unreadable, goal_of(slot).failed) == (0, 1)
+
+
 def test_turns_that_end_alike_without_a_tool_pause_the_goal() -> None:
     slot, effects = after(was_set())
     for turn in range(1, STALL_LIMIT + 1):
