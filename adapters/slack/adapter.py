@@ -29,6 +29,7 @@ from adapters.slack.outgoing import Outgoing
 from adapters.slack.pacing import Pacing
 from adapters.slack.parts import parts
 from adapters.slack.people import People
+from adapters.slack.places import Places
 from adapters.slack.pulse import Pulse
 from adapters.slack.socket_mode import SocketMode
 from adapters.slack.threads import Threads
@@ -57,6 +58,7 @@ class SlackPlatform:
             progress_gap_s=options.progress_gap_s,
         )
         self._people = People(self._link, clock, options.name_s)
+        self._places = Places(self._link, clock, options.name_s)
         self._threads = Threads(self._link)
         self._outgoing = Outgoing(self._link, self._pacing, self._threads, options.secrets)
         self._ephemera = Ephemera(self._link, self._pacing)
@@ -142,6 +144,7 @@ class SlackPlatform:
             intake=intake,
             me=me,
             people=self._people,
+            places=self._places,
             threads=self._threads,
             tell=self._tell,
             respond=self._respond,

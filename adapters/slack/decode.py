@@ -49,6 +49,8 @@ class Received:
     kind: Kind
     inbound: Message | Press
     answer_url: str = ""
+    moved: bool = False
+    """A command that is answered elsewhere than where it was given."""
 
 
 def decode(body: Obj, me: Me) -> Received | None:

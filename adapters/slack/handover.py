@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
-from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode
+from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode, is_private
 from adapters.slack.encode import note
 from adapters.slack.people import People
+from adapters.slack.places import Places
 from adapters.slack.threads import Threads
 from core.errors import TransientError
 from core.messages import Ack, Address, Handled, Message, Press, Refused
@@ -25,6 +26,7 @@ from core.transcript import Json
 
 SAVING = "saving…"
 SAVED = "Saved."
+ELSEWHERE = "I am not in this channel; the answer comes in our direct messages."
 UNSAVED = "⚠ This could not be saved ({reason}). Send it again, please."
 
 log = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ class Handover:
         intake: Intake,
         me: Me,
         people: People,
+        places: Places,
         threads: Threads,
         tell: Tell,
         respond: Respond,
@@ -81,6 +84,7 @@ class Handover:
         self._intake = intake
         self._me = me
         self._people = people
+        self._places = places
         self._threads = threads
         self._tell = tell
         self._respond = respond
@@ -103,6 +107,8 @@ class Handover:
             case Received(kind=Kind.EVENT, inbound=Message() as message):
                 async with self._in_order:
                     return await self._take_message(message)
+            case Received(kind=Kind.COMMAND, inbound=Message() as command):
+                return await self._take_command(received, command)
             case _:
                 return await self._take_in_time(received)
 
@@ -141,6 +147,14 @@ class Handover:
         name = await self._people.name(message.sender.id)
         return replace(message, sender=replace(message.sender, name=name))
 
+    async def _take_command(self, received: Received, command: Message) -> Answer:
+        where = command.address
+        chat = await self._places.of(where.chat, command.sender.id)
+        if not chat or chat == where.chat:
+            return await self._take_in_time(received)
+        command = replace(command, address=replace(where, chat=chat), private=is_private(chat))
+        return await self._take_in_time(replace(received, inbound=command, moved=True))
+
     async def _take_in_time(self, received: Received) -> Answer:
         """Save a command or a press; past `saving_s` it is answered before its fate is known."""
         task = self._group.create_task(self._accept(received.inbound), name="slack-accept")
@@ -169,7 +183,11 @@ class Handover:
             return Answer()
         if text:
             return Answer(body=_ephemeral(text))
-        if isinstance(outcome, Refused) or received.inbound.private:
+        if isinstance(outcome, Refused):
+            return Answer()
+        if received.moved:
+            return Answer(body=_ephemeral(ELSEWHERE))
+        if received.inbound.private:
             return Answer()
         # Everybody in the channel sees what was asked for.
         return Answer(body={"response_type": "in_channel"})

@@ -22,13 +22,18 @@ MAX_COMMANDS = 50
 SCOPES = (
     "app_mentions:read",
     "channels:history",
+    "channels:read",
     "chat:write",
     "commands",
     "files:read",
     "files:write",
     "groups:history",
+    "groups:read",
     "im:history",
+    "im:read",
+    "im:write",
     "mpim:history",
+    "mpim:read",
     "reactions:write",
     "users:read",
 )

@@ -21,10 +21,12 @@ class Refusal(Exception):
         self.more = more
 
 
-def _place(world: World, call: Obj, key: str = "channel") -> Channel:
+def _place(world: World, call: Obj, key: str = "channel", *, writes: bool = True) -> Channel:
     channel = world.channels.get(str(call.get(key)))
-    if channel is None:
+    if channel is None or (not channel.member and channel.kind != "channel"):
         raise Refusal("channel_not_found")
+    if not channel.member and writes:
+        raise Refusal("not_in_channel")
     if channel.archived:
         raise Refusal("is_archived")
     return channel
@@ -157,6 +159,18 @@ def replies(world: World, call: Obj) -> Obj:
     }
 
 
+def channel_info(world: World, call: Obj) -> Obj:
+    channel = _place(world, call, writes=False)
+    info: Obj = {"id": channel.id, "name": channel.name}
+    if channel.kind == "im":
+        return {"channel": info | {"is_im": True}}
+    return {"channel": info | {"is_channel": True, "is_member": channel.member}}
+
+
+def open_direct(world: World, call: Obj) -> Obj:
+    return {"channel": {"id": world.direct(world.people[str(call["users"])]).id}}
+
+
 def users_info(world: World, call: Obj) -> Obj:
     person = world.people.get(str(call.get("user")))
     if person is None:
@@ -215,6 +229,8 @@ METHODS: Mapping[str, Callable[[World, Obj], Obj]] = {
     "chat.postMessage": chat_post,
     "chat.update": chat_update,
     "conversations.replies": replies,
+    "conversations.info": channel_info,
+    "conversations.open": open_direct,
     "users.info": users_info,
     "reactions.add": react,
     "reactions.remove": unreact,

@@ -87,6 +87,8 @@ class Channel:
     kind: str
     name: str
     archived: bool = False
+    member: bool = True
+    """Whether the app is in it."""
     messages: dict[str, Seen] = field(default_factory=dict)
 
     def thread(self, ts: str) -> list[Seen]:
