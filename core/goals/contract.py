@@ -151,6 +151,11 @@ _WORDS: dict[str, GoalCommand] = {
     "accept": AcceptDraft(),
 }
 _BUDGET_USAGE = "Usage: /goal budget turns=N tokens=N cost=N time=2h (each one optional)."
+_NO_GATES = (
+    "This version has no gates yet; a later one will run them. Nothing was changed. To have the "
+    "judge see such a check, add it as a criterion: /subgoal <check>."
+)
+_GATE = re.compile(r"(?:list|remove(?:\s+\d+)?|add(?:\s.*)?)?", re.IGNORECASE | re.DOTALL)
 
 
 def read_goal(argument: str) -> GoalCommand:
@@ -167,6 +172,8 @@ def read_goal(argument: str) -> GoalCommand:
             return _read_budget(rest)
         case "draft" if rest:
             return DraftGoal(rest[:MAX_TEXT])
+        case "gate" if _GATE.fullmatch(rest):
+            return Misread(_NO_GATES)
         case "draft" | "budget" | "wait" if not rest:
             return Misread("Usage: /goal draft <text>, /goal wait <duration, as 10m>.")
         case _:

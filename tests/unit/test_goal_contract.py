@@ -80,6 +80,10 @@ def test_a_whole_argument_that_fits_is_a_subcommand(argument: str, command: Goal
         "budget the trip to Rome",
         "clearing",
         "drafting a plan",
+        "gate the community",
+        "gate list every door of the airport",
+        "gate remove the rust",
+        "gate adding is what we need",
     ],
 )
 def test_a_word_with_more_behind_it_is_a_goal(argument: str) -> None:
@@ -113,6 +117,17 @@ def test_a_subcommand_that_cannot_be_used_says_what_would_fit(argument: str) -> 
     read = read_goal(argument)
     assert isinstance(read, Misread)
     assert len(read.text) < 400
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["gate", "gate list", "gate remove", "GATE remove 2", "gate add", "Gate  ADD pytest -q\nls"],
+)
+def test_a_gate_is_no_goal_though_this_version_has_none(argument: str) -> None:
+    read = read_goal(argument)
+    assert isinstance(read, Misread)
+    assert "no gates yet" in read.text
+    assert "Nothing was changed" in read.text
 
 
 def test_contract_lines_follow_the_text_in_any_order_and_case() -> None:

@@ -215,6 +215,16 @@ def test_a_member_may_not_change_a_budget() -> None:
     assert effects == (Post("Only owners may change a goal's budget."),)
 
 
+def test_a_gate_does_not_replace_the_goal() -> None:
+    shell = Shell()
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("round", None, None, None))
+    shell.happen(("order", ANNA, ("goal", "pause"), None))
+    after, effects = order(shell.lane, 9, "goal", "gate add pytest -q")
+    assert after == shell.lane
+    assert [type(effect) for effect in effects] == [Post]
+
+
 @pytest.mark.parametrize("argument", ["no tabs", "remove 1", "clear"])
 def test_whoever_changes_the_criteria_lowers_the_goals_rights(argument: str) -> None:
     lane, _ = order(EMPTY, 1, "goal", "Write")
