@@ -130,13 +130,15 @@ class Pages:
             self._logins.close(self._guard.secret(request))
         except OSError as error:
             raise web.HTTPServiceUnavailable(text=str(error.strerror)) from error
-        response = _see(LOGIN)
+        response = web.json_response({})
         response.del_cookie(self._guard.cookie, httponly=True, samesite="Strict")
         return response
 
     def _login(self, to: str, words: str = "", *, status: int = 200) -> web.Response:
         text = self._login_page.render(message=words, next=to)
-        return web.Response(text=text, content_type="text/html", status=status)
+        # With no-referrer a browser posts a form from "null", which could be any site.
+        headers = {"Referrer-Policy": "same-origin"}
+        return web.Response(text=text, content_type="text/html", status=status, headers=headers)
 
 
 def _next(path: str) -> str:

@@ -216,6 +216,16 @@ byId("stop").addEventListener("click", () => {
   stop();
   byId("text").focus();
 });
+byId("leave").addEventListener("click", async () => {
+  try {
+    await post("/logout", {});
+    live.close();
+    sessionStorage.clear();
+    location.assign("/login");
+  } catch (failure) {
+    link(failure.message);
+  }
+});
 byId("latest").addEventListener("click", () => log.toEnd());
 window.addEventListener("popstate", () => enter(chatOf(location.pathname) || freshId(12), { push: false }));
 document.addEventListener("keydown", (event) => {

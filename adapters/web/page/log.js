@@ -1,6 +1,7 @@
 // The conversation on the page: each message once, by its id, in the order of its time.
 
 import { byId, make, readableSize, rendered } from "./dom.js";
+import { Pin } from "./pin.js";
 
 const NEAR = 90;
 
@@ -35,12 +36,13 @@ function copyButton(label, text) {
 function answer(what) {
   const body = rendered(what.html, "prose");
   for (const block of body.querySelectorAll("pre")) {
-    const frame = make("div", { class: "code" });
-    const language = [...(block.firstElementChild?.classList ?? [])].find((name) => name.startsWith("language-"));
+    const names = [...(block.firstElementChild?.classList ?? [])];
+    const language = names.find((name) => name.startsWith("language-"))?.slice(9) ?? "";
+    const frame = make("div", { class: language ? "code" : "code bare" });
     block.replaceWith(frame);
     block.tabIndex = 0;
     frame.append(
-      make("div", { class: "code-top" }, make("span", {}, language ? language.slice(9) : "text"), copyButton("Copy", () => block.textContent)),
+      make("div", { class: "code-top" }, make("span", {}, language), copyButton("Copy", () => block.textContent)),
       block,
     );
   }
@@ -63,7 +65,7 @@ function goalCard(card) {
     make("p", { class: "goal-text" }, card.goal),
     bar,
     state,
-    card.verdict ? make("p", { class: "verdict" }, card.verdict) : null,
+    card.verdict ? make("p", { class: "verdict" }, make("b", {}, "Judge: "), card.verdict) : null,
   );
 }
 
@@ -74,7 +76,9 @@ export class Log {
     this.scroll = byId("scroll");
     this.items = new Map();
     this.newest = 0;
-    this.scroll.addEventListener("scroll", () => this.showJump(), { passive: true });
+    this.pin = new Pin(on);
+    this.top = 0;
+    this.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
     new ResizeObserver(() => this.stuck && this.toEnd()).observe(this.scroll.firstElementChild);
     new ResizeObserver(() => this.stuck && this.toEnd()).observe(this.scroll);
     this.stuck = true;
@@ -84,6 +88,7 @@ export class Log {
     this.items.clear();
     this.newest = 0;
     this.list.replaceChildren();
+    this.pin.watch(null);
     this.stuck = true;
   }
 
@@ -95,6 +100,7 @@ export class Log {
     for (const what of messages) this.put(what);
     for (const item of pending) if (!this.items.has(key(item.what))) this.put(item.what);
     this.list.removeAttribute("aria-busy");
+    this.on.changed(this.items.size);
     this.toEnd();
   }
 
@@ -121,9 +127,16 @@ export class Log {
     } else {
       this.insert(item);
     }
+    if (what.kind === "card") this.watch();
     this.on.changed(this.items.size);
     if (this.stuck || what.state === "sending") this.toEnd();
     else this.showJump();
+  }
+
+  // The newest card that can still be steered stands for the goal.
+  watch() {
+    const cards = [...this.items.values()].filter(({ what }) => what.kind === "card" && what.buttons.length);
+    this.pin.watch(cards.reduce((newest, item) => (newest && newest.what.at > item.what.at ? newest : item), null));
   }
 
   // A card that is edited under a person's focus keeps it.
@@ -197,13 +210,21 @@ export class Log {
 
   toEnd() {
     this.scroll.scrollTop = this.scroll.scrollHeight;
+    this.top = this.scroll.scrollTop;
     this.stuck = true;
     this.showJump();
   }
 
-  showJump() {
+  // Only a person scrolls up; that more has come below is no reason to stay behind.
+  scrolled() {
     const rest = this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight;
-    this.stuck = rest < NEAR;
+    if (rest < NEAR) this.stuck = true;
+    else if (this.scroll.scrollTop < this.top - 2) this.stuck = false;
+    this.top = this.scroll.scrollTop;
+    this.showJump();
+  }
+
+  showJump() {
     byId("latest").hidden = this.stuck;
   }
 }
