@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 CONTRACT_KEYS = ("outcome", "verify", "constraints", "boundaries", "stop when")
-MAX_TEXT = 20_000
-"""The longest goal or criterion, in characters."""
+MAX_BYTES = 20_000
+"""The most that a goal, its contract and its criteria may come to together, in bytes of UTF-8.
+Who judges is shown all of it, so there are judges that take less: `House.judge_reads`."""
 
 _LINE = re.compile(rf"^\s*({'|'.join(CONTRACT_KEYS)})\s*:\s*(.*)$", re.IGNORECASE)
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
@@ -171,7 +172,7 @@ def read_goal(argument: str) -> GoalCommand:
         case "budget" if not rest or "=" in rest.split()[0]:
             return _read_budget(rest)
         case "draft" if rest:
-            return DraftGoal(rest[:MAX_TEXT])
+            return DraftGoal(rest)
         case "gate" if _GATE.fullmatch(rest):
             return Misread(_NO_GATES)
         case "draft" | "budget" | "wait" if not rest:
@@ -181,11 +182,6 @@ def read_goal(argument: str) -> GoalCommand:
 
 
 def _read_set(argument: str) -> GoalCommand:
-    if len(argument) > MAX_TEXT:
-        return Misread(
-            f"The goal has {len(argument):,} characters; at most {MAX_TEXT:,} are taken. "
-            "Put the details into a file and name it in the goal."
-        )
     text: list[str] = []
     found: dict[str, list[str]] = {}
     current: list[str] = text
@@ -217,7 +213,7 @@ def read_subgoal(argument: str) -> GoalCommand:
         case ["remove"]:
             return Misread("Usage: /subgoal remove N, with a number that /subgoal lists.")
         case _:
-            return AddCriterion(argument[:MAX_TEXT])
+            return AddCriterion(argument)
 
 
 def _read_budget(rest: str) -> GoalCommand:
@@ -254,6 +250,18 @@ def read_duration(text: str) -> float | None:
         return None
     total = sum(float(n) * _UNITS[unit] for n, unit in _PIECE.findall(text))
     return total if total > 0 else None
+
+
+def too_long(what: str, text: str, limit: int) -> str:
+    """The sentence that refuses `text` as too long for `what`, "" when it is not: its size counts
+    in bytes of UTF-8."""
+    size = len(text.encode(errors="replace"))
+    if size <= limit:
+        return ""
+    return (
+        f"{what} has {size:,} bytes; at most {limit:,} are taken. "
+        "Put the details into a file and name it in the goal."
+    )
 
 
 def show_duration(seconds: float) -> str:

@@ -16,6 +16,7 @@ from typing import Protocol, assert_never
 
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
+from core.goals.contract import MAX_BYTES
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.machine import MAX_WAIT_S
 from core.ports import Model, ModelFailure, Request, Usage
@@ -24,8 +25,6 @@ from core.transcript import Json, Receipt, User
 ARGUMENTS_SHOWN = 120
 RESULT_SHOWN = 200
 REASON_LIMIT = 300
-GOAL_LIMIT = 8_192
-TERM_LIMIT = 2_048
 FILES_SHOWN = 40
 VERDICT_LIMIT = 20_000
 SAMPLE_LIMIT = 200
@@ -47,15 +46,23 @@ class JudgeProfile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
+    goal: int
     answer: int
     receipts: int
     head: int
 
 
 _LIMITS = {
-    JudgeProfile.FULL: _Limits(answer=4_096, receipts=12, head=300),
-    JudgeProfile.LOCAL: _Limits(answer=1_024, receipts=4, head=80),
+    JudgeProfile.FULL: _Limits(goal=MAX_BYTES, answer=4_096, receipts=12, head=300),
+    # The local model's window has 8,192 tokens, of which the rest of the question takes half.
+    JudgeProfile.LOCAL: _Limits(goal=4_096, answer=1_024, receipts=4, head=80),
 }
+
+
+def judge_reads(profile: JudgeProfile) -> int:
+    """The most that a goal with its contract and criteria may come to, in bytes of UTF-8: it is
+    shown whole, since a part that the judge never saw could not be missed by it."""
+    return _LIMITS[profile].goal
 
 
 class SeenCall(Protocol):
@@ -190,11 +197,7 @@ def _question(subject: JudgeInput, said: str, calls: str, files: str) -> str:
 
 
 def _goal(subject: JudgeInput) -> str:
-    terms = prompts.terms(
-        [clip(text, TERM_LIMIT) for text in subject.criteria],
-        {key: clip(text, TERM_LIMIT) for key, text in subject.contract.items()},
-    )
-    return "\n\n".join([clip(subject.goal, GOAL_LIMIT), *terms])
+    return prompts.kickoff(subject.goal, subject.criteria, subject.contract)
 
 
 def verdict_schema(*, may_wait: bool) -> dict[str, Json]:

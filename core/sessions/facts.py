@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.commands import Invocation
-from core.goals.contract import Budget, SetGoal
+from core.goals.contract import MAX_BYTES, Budget, SetGoal
 from core.messages import LaneKey, Principal, SessionId
 from core.pairing import Book
 
@@ -87,12 +87,17 @@ def _no_home(_: LaneKey) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """What the settings offer to commands: the catalogue's models and the one in use without a
-    choice, the folders that a chat may be bound to, and where a chat works that is not."""
+    choice, the folders that a chat may be bound to, and where a chat works that is not.
+
+    `judge_reads` is the most that the configured judge takes of a goal with its contract and
+    criteria, in bytes of UTF-8; see `core.goals.judge.judge_reads`.
+    """
 
     models: tuple[str, ...] = ()
     model: str = ""
     folders: tuple[str, ...] = ()
     home: Callable[[LaneKey], str] = _no_home
+    judge_reads: int = MAX_BYTES
 
 
 class Facts(Protocol):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import assert_never
 
-from core.goals import texts
+from core.goals import prompts, texts
 from core.goals.contract import (
+    MAX_BYTES,
     AcceptDraft,
     AddCriterion,
     Budget,
@@ -25,6 +26,7 @@ from core.goals.contract import (
     ShowStatus,
     WaitGoal,
     show_duration,
+    too_long,
 )
 from core.goals.events import (
     BudgetChanged,
@@ -50,12 +52,12 @@ def obey_goal(lane: Lane, order: Order, command: GoalCommand, facts: Facts) -> C
     """Carry out one goal command and say what came of it."""
     match command:
         case SetGoal():
-            return _set(lane, order, command)
+            return _set(lane, order, command, facts)
         case AcceptDraft():
             draft = facts.draft()
             if draft is None:
                 return _say(lane, "There is no draft to accept. Use /goal draft <text> first.")
-            return _set(lane, order, draft)
+            return _set(lane, order, draft, facts)
         case DraftGoal(text):
             return _draft(lane, order, text)
         case Misread(text):
@@ -72,9 +74,12 @@ def _say(lane: Lane, text: str) -> Change:
     return lane, (Post(text),)
 
 
-def _set(lane: Lane, order: Order, wanted: SetGoal) -> Change:
+def _set(lane: Lane, order: Order, wanted: SetGoal, facts: Facts) -> Change:
     if not lane.idle:
         return _say(lane, texts.TURN_RUNNING)
+    judged = prompts.kickoff(wanted.text, (), dict(wanted.contract))
+    if refusal := too_long("The goal", judged, facts.house.judge_reads):
+        return _say(lane, refusal)
     event = GoalSet(
         id=order.seq,
         text=wanted.text,
@@ -98,6 +103,8 @@ def _set(lane: Lane, order: Order, wanted: SetGoal) -> Change:
 def _draft(lane: Lane, order: Order, text: str) -> Change:
     if not lane.idle:
         return _say(lane, texts.TURN_RUNNING)
+    if refusal := too_long("The text", text, MAX_BYTES):
+        return _say(lane, refusal)
     row = Enqueue(
         kind=RowKind.DRAFT,
         prio=Prio.PERSON,
@@ -123,7 +130,8 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             lane, effects = feel(lane, BudgetChanged(budget))
             return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
         case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
-            return _criteria(lane, goal, command, order.by.role)
+            limit = facts.house.judge_reads
+            return _criteria(lane, goal, command, order.by.role, limit)
         case SetGoal() | AcceptDraft() | DraftGoal() | Misread():
             return lane, ()  # answered before: they need no goal
         case _:
@@ -170,6 +178,7 @@ def _criteria(
     goal: Goal,
     command: AddCriterion | ListCriteria | RemoveCriterion | ClearCriteria,
     by: Role,
+    limit: int,
 ) -> Change:
     had = goal.criteria
     match command:
@@ -179,6 +188,9 @@ def _criteria(
             return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
         case AddCriterion(text):
             criteria = (*had, text)
+            judged = prompts.kickoff(goal.text, criteria, dict(goal.contract))
+            if refusal := too_long("With this criterion the goal", judged, limit):
+                return _say(lane, refusal)
         case RemoveCriterion(number) if 1 <= number <= len(had):
             criteria = had[: number - 1] + had[number:]
         case RemoveCriterion(number):

@@ -22,7 +22,7 @@ async def test_a_goal_of_ten_thousand_words_is_refused_in_words(tmp_path: Path) 
     """Telegram's clients split texts at 4096 units themselves; the API does not care."""
     async with running_bot(tmp_path) as bot:
         bot.say("/goal " + "word " * 10_000)
-        [said] = await bot.heard("The goal has 49,999 characters; at most 20,000 are taken. ")
+        [said] = await bot.heard("The goal has 49,999 bytes; at most 20,000 are taken. ")
         assert "Put the details into a file and name it in the goal." in said
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from core.goals.contract import (
     CONTRACT_KEYS,
-    MAX_TEXT,
     AcceptDraft,
     AddCriterion,
     ChangeBudget,
@@ -32,6 +31,7 @@ from core.goals.contract import (
     read_goal,
     read_subgoal,
     show_duration,
+    too_long,
 )
 
 
@@ -157,10 +157,19 @@ def test_a_goal_of_contract_lines_only_is_its_first_one() -> None:
     )
 
 
-def test_a_goal_that_is_too_long_is_refused_with_its_length() -> None:
-    read = read_goal("x" * (MAX_TEXT + 1))
-    assert isinstance(read, Misread)
-    assert "20,001" in read.text
+def test_a_text_that_is_too_long_is_refused_with_its_length_in_bytes() -> None:
+    assert too_long("The goal", "ü" * 50, 100) == ""
+    assert too_long("The goal", "ü" * 1_000, 1_999) == (
+        "The goal has 2,000 bytes; at most 1,999 are taken. "
+        "Put the details into a file and name it in the goal."
+    )
+
+
+def test_a_long_goal_draft_or_criterion_is_read_whole() -> None:
+    long = "x" * 50_000
+    assert read_goal(long) == SetGoal(long)
+    assert read_goal(f"draft {long}") == DraftGoal(long)
+    assert read_subgoal(long) == AddCriterion(long)
 
 
 @pytest.mark.parametrize(
@@ -249,11 +258,9 @@ def test_no_argument_ever_crashes_its_reading(argument: str) -> None:
         match read:
             case SetGoal(text, contract):
                 assert text.strip()
-                assert len(text) <= MAX_TEXT
                 assert all(key in CONTRACT_KEYS and value for key, value in contract)
             case DraftGoal(text) | AddCriterion(text):
                 assert text.strip()
-                assert len(text) <= MAX_TEXT
             case WaitGoal(seconds):
                 assert 0 < seconds < math.inf
                 show_duration(seconds)

@@ -19,6 +19,7 @@ from core.goals.judge import (
     JudgeProfile,
     WorkspaceFile,
     judge,
+    judge_reads,
     judge_request,
     read_verdict,
 )
@@ -107,6 +108,34 @@ def test_of_a_long_answer_the_head_and_the_tail_are_shown(profile: str, limit: i
     kept = text[text.index("HEAD") : text.index("TAIL") + 4]
     assert len(kept.encode()) <= limit
     assert "bytes left out" in kept
+
+
+@pytest.mark.parametrize("profile", JudgeProfile)
+def test_the_goal_is_shown_whole_with_its_contract_and_criteria(profile: JudgeProfile) -> None:
+    third = judge_reads(profile) // 3
+    subject = JudgeInput(
+        goal="g" * third + "GOAL'S END",
+        answer="a",
+        contract={"constraints": "c" * third + "CONTRACT'S END"},
+        criteria=("k" * third + "CRITERION'S END",),
+    )
+    text = shown(subject, profile)
+    for end in ("GOAL'S END", "CONTRACT'S END", "CRITERION'S END"):
+        assert end in text
+    assert "left out" not in text
+
+
+def test_the_longest_goal_fits_the_small_models_window_with_all_evidence() -> None:
+    subject = JudgeInput(
+        goal="ü" * (judge_reads(JudgeProfile.LOCAL) // 2),
+        answer="x" * 9_000,
+        receipts=[Seen("run", "y" * 900, Receipt(ok=True, summary=""), "z" * 900)] * 12,
+        workspace=[WorkspaceFile(f"reports/part-{n}.txt", 8, "h" * 200) for n in range(60)],
+    )
+    request = judge_request(subject, JudgeProfile.LOCAL)
+    told = request.system + "".join(message.text for message in request.messages)
+    window, verdict, bytes_a_token = 8_192, 300, 2
+    assert len(told.encode()) / bytes_a_token + verdict <= window
 
 
 def test_a_wait_is_offered_only_while_a_background_process_runs() -> None:

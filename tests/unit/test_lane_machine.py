@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.commands import Invocation
-from core.goals.contract import SetGoal
 from core.goals.events import Judged, TimerFired, Verdict
 from core.goals.goal import GoalStatus
-from core.messages import Address, PlatformName, Principal, Role, SessionId, TurnId
-from core.pairing import Book
+from core.messages import Principal, Role, SessionId, TurnId
 from core.sessions.control import obey
-from core.sessions.facts import House, Order, SessionFact, Spent, Used
+from core.sessions.facts import Order
 from core.sessions.lane import (
     MAX_WAITING,
     Begin,
@@ -48,58 +46,12 @@ from core.sessions.lane import (
     WorkerReady,
 )
 from core.sessions.machine import EDGES, MAX_TRIES, QUEUE_FULL, advance
+from tests.fakes.no_facts import KEY, NoFacts
 
-KEY = Address(PlatformName.TELEGRAM, "bot", "1").key
 ANNA = Principal("1", "Anna", Role.OWNER)
 BELA = Principal("2", "Bela", Role.OWNER)
 CORA = Principal("3", "Cora", Role.MEMBER)
 EMPTY = Lane(key=KEY, session=SessionId(1))
-
-
-@dataclass(frozen=True, slots=True)
-class NoFacts:
-    """A lane with two sessions, and nothing spent, drafted, chosen or paired."""
-
-    house: House = field(default_factory=House)
-
-    def spent(self, goal: int) -> Spent:
-        """See `Facts.spent`."""
-        return Spent(goal * 0)
-
-    def sessions(self) -> tuple[SessionFact, ...]:
-        """See `Facts.sessions`."""
-        return (
-            SessionFact(SessionId(2), "two", 1, KEY),
-            SessionFact(SessionId(1), "one", 3, KEY),
-        )
-
-    def all_sessions(self) -> tuple[SessionFact, ...]:
-        """See `Facts.all_sessions`."""
-        return self.sessions()
-
-    def session(self, number: int) -> SessionFact | None:
-        """See `Facts.session`."""
-        return next((fact for fact in self.sessions() if fact.id == number), None)
-
-    def used(self) -> Used:
-        """See `Facts.used`."""
-        return Used()
-
-    def model(self) -> str:
-        """See `Facts.model`."""
-        return ""
-
-    def workspace(self) -> str:
-        """See `Facts.workspace`."""
-        return ""
-
-    def book(self) -> Book:
-        """See `Facts.book`."""
-        return Book()
-
-    def draft(self) -> SetGoal | None:
-        """See `Facts.draft`."""
-        return None
 
 
 def message(seq: int, by: Principal = ANNA) -> Row:

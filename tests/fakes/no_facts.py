@@ -1,0 +1,59 @@
+"""A `Facts` for tests of commands that need no store. It remembers nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.goals.contract import SetGoal
+from core.messages import Address, PlatformName, SessionId
+from core.pairing import Book
+from core.sessions.facts import House, SessionFact, Spent, Used
+
+KEY = Address(PlatformName.TELEGRAM, "bot", "1").key
+
+
+@dataclass(frozen=True, slots=True)
+class NoFacts:
+    """A lane with two sessions, and nothing spent, chosen or paired, nor drafted unless said."""
+
+    house: House = field(default_factory=House)
+    drafted: SetGoal | None = None
+
+    def spent(self, goal: int) -> Spent:
+        """See `Facts.spent`."""
+        return Spent(goal * 0)
+
+    def sessions(self) -> tuple[SessionFact, ...]:
+        """See `Facts.sessions`."""
+        return (
+            SessionFact(SessionId(2), "two", 1, KEY),
+            SessionFact(SessionId(1), "one", 3, KEY),
+        )
+
+    def all_sessions(self) -> tuple[SessionFact, ...]:
+        """See `Facts.all_sessions`."""
+        return self.sessions()
+
+    def session(self, number: int) -> SessionFact | None:
+        """See `Facts.session`."""
+        return next((fact for fact in self.sessions() if fact.id == number), None)
+
+    def used(self) -> Used:
+        """See `Facts.used`."""
+        return Used()
+
+    def model(self) -> str:
+        """See `Facts.model`."""
+        return ""
+
+    def workspace(self) -> str:
+        """See `Facts.workspace`."""
+        return ""
+
+    def book(self) -> Book:
+        """See `Facts.book`."""
+        return Book()
+
+    def draft(self) -> SetGoal | None:
+        """See `Facts.draft`."""
+        return self.drafted

@@ -1,0 +1,76 @@
+"""What `/goal` and `/subgoal` refuse, and that a refusal changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.commands import Invocation
+from core.goals.contract import MAX_BYTES, SetGoal
+from core.goals.goal import Goal
+from core.messages import Principal, Role, SessionId
+from core.sessions.control import obey
+from core.sessions.facts import House, Order
+from core.sessions.lane import Change, Lane, Post
+from tests.fakes.no_facts import KEY, NoFacts
+
+ANNA = Principal("1", "Anna", Role.OWNER)
+EMPTY = Lane(key=KEY, session=SessionId(1))
+SMALL = NoFacts(House(judge_reads=100))
+
+
+def order(
+    lane: Lane, line: str, *, seq: int = 1, by: Principal = ANNA, facts: NoFacts = SMALL
+) -> Change:
+    """A command line is obeyed."""
+    name, _, argument = line.partition(" ")
+    return obey(lane, Order(seq=seq, by=by, line=Invocation(name, argument), now=0.0), facts)
+
+
+def refusal(lane: Lane, line: str, *, facts: NoFacts = SMALL) -> str:
+    """What a command that changes nothing is answered."""
+    after, effects = order(lane, line, seq=2, facts=facts)
+    assert after == lane
+    [told] = effects
+    assert isinstance(told, Post)
+    return told.text
+
+
+def goal_of(lane: Lane) -> Goal:
+    """The lane's goal; there must be one."""
+    assert lane.slot.goal is not None
+    return lane.slot.goal
+
+
+LONG_GOALS = ("goal " + "x" * 101, "goal " + "ü" * 51, "goal x\nverify: " + "x" * 90)
+
+
+@pytest.mark.parametrize("line", LONG_GOALS)
+def test_a_goal_that_the_judge_could_not_see_whole_is_refused(line: str) -> None:
+    said = refusal(EMPTY, line)
+    assert said.startswith("The goal has 1")
+    assert said.endswith(
+        " bytes; at most 100 are taken. Put the details into a file and name it in the goal."
+    )
+    assert order(EMPTY, line, facts=NoFacts())[0] != EMPTY
+
+
+def test_a_goal_of_just_the_size_that_the_judge_reads_is_taken() -> None:
+    lane, _ = order(EMPTY, "goal " + "x" * 100)
+    assert goal_of(lane).text == "x" * 100
+
+
+def test_a_draft_that_the_judge_could_not_see_whole_is_not_accepted() -> None:
+    facts = NoFacts(House(judge_reads=100), SetGoal("x", (("verify", "x" * 90),)))
+    assert refusal(EMPTY, "goal accept", facts=facts).startswith("The goal has 1")
+
+
+def test_a_criterion_counts_with_the_goal_and_the_criteria_before_it() -> None:
+    lane, _ = order(EMPTY, "goal " + "x" * 20)
+    lane, _ = order(lane, "subgoal " + "a" * 20, seq=2)
+    assert goal_of(lane).criteria == ("a" * 20,)
+    said = refusal(lane, "subgoal " + "b" * 20)
+    assert said.startswith("With this criterion the goal has 1")
+
+
+def test_a_wish_that_is_too_long_to_draft_from_is_refused() -> None:
+    assert refusal(EMPTY, "goal draft " + "x" * (MAX_BYTES + 1)).startswith("The text has 20,001")
