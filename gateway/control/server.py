@@ -31,11 +31,15 @@ Answer: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Data]]
 
 
 class ControlServer:
-    """Answers requests by their name from `answers` while `run` runs."""
+    """Answers requests by their name from `answers` while `run` runs; who says nothing for
+    `read_s` is hung up on."""
 
-    def __init__(self, folder: Path, answers: Mapping[str, Answer]) -> None:
+    def __init__(
+        self, folder: Path, answers: Mapping[str, Answer], *, read_s: float = READ_S
+    ) -> None:
         self._folder = folder
         self._answers = answers
+        self._read_s = read_s
 
     async def run(self) -> None:
         """Serve until cancelled. A folder that takes no socket is logged, and nothing served:
@@ -81,10 +85,10 @@ class ControlServer:
         loop = asyncio.get_running_loop()
         with line:
             try:
-                async with asyncio.timeout(READ_S):
+                async with asyncio.timeout(self._read_s):
                     asked = await _read(loop, line)
                 reply = await self._reply(asked)
-                async with asyncio.timeout(READ_S):
+                async with asyncio.timeout(self._read_s):
                     await loop.sock_sendall(line, reply)
             except (OSError, TimeoutError) as error:
                 log.debug("control_line_lost", error=str(error))
