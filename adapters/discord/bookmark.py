@@ -28,6 +28,11 @@ class Bookmark:
     direct: tuple[int, ...] = ()
 
     @classmethod
+    def first(cls, now: float) -> Bookmark:
+        """For the very first start: nothing that was written before is for us."""
+        return cls(id_at(now + OVERLAP_S))
+
+    @classmethod
     def of(cls, text: str) -> Bookmark | None:
         """The bookmark a cursor was made from, None for no cursor of ours."""
         words = text.split()

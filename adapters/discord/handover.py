@@ -18,7 +18,7 @@ import discord
 from adapters.discord.asked import Asked
 from adapters.discord.backlog import missed
 from adapters.discord.backoff import Backoff
-from adapters.discord.bookmark import Bookmark, id_at
+from adapters.discord.bookmark import Bookmark
 from adapters.discord.decode import Me, decode, decode_command, decode_press
 from adapters.discord.options import DiscordOptions
 from adapters.discord.pulse import Pulse
@@ -135,8 +135,7 @@ class Handover:
     async def _catch_up(self, session: Session) -> None:
         mark = self._mark or await self._bookmark()
         if mark is None:
-            # The very first start: what was written before it is not for us.
-            await self._commit([], Bookmark(id_at(self._clock.now())))
+            await self._commit([], Bookmark.first(self._clock.now()))
         else:
             self._mark = mark
             found = await missed(session, mark, self._options)
@@ -153,7 +152,7 @@ class Handover:
     async def _take(self, items: Sequence[Item]) -> None:
         """Commit one batch, then answer who waits."""
         read: list[tuple[Inbound, Asked | None]] = []
-        mark = self._mark or Bookmark(id_at(self._clock.now()))
+        mark = self._mark or Bookmark.first(self._clock.now())
         for item in items:
             inbound = self._read(item)
             if inbound is not None:

@@ -243,7 +243,18 @@ class FakeGateway:
             gates.censor_message(data, bot, backend=self._backend)
         if event == "GUILD_CREATE":
             gates.prune_guild_create(data, session.intents, bot)
+            data["threads"] = [self._joined(thread) for thread in data.get("threads", ())]
+        if event in {"THREAD_CREATE", "THREAD_UPDATE"}:
+            data = self._joined(data)
         session.tell(event, data)
+
+    def _joined(self, thread: Obj) -> Obj:
+        """A thread with our membership, which Discord tells and simcord does not."""
+        known = self._backend.channels[int(thread["id"])]
+        bot = self._backend.bot_user.id
+        if bot not in known.thread_members:
+            return thread
+        return {**thread, "member": serializers.thread_member_payload(known, bot)}
 
 
 def _packer(kind: str) -> Callable[[str], bytes | str]:
