@@ -1,5 +1,7 @@
-"""Asks Discord what a bot may do, for `pursuit doctor`. Changes nothing there and does not sign in:
-sign-ins are counted, and too many reset the token."""
+"""Asks Discord what a bot may do, for `pursuit doctor`. Changes nothing there.
+
+It does not sign in: sign-ins are counted, and too many reset the token.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import aiohttp
 from core.findings import Finding, fault, well
 from core.transcript import Json
 
-TOKEN, INTENTS, SIGN_INS = "discord token", "discord intents", "discord sign-ins"  # noqa: S105
+TOKEN, INTENTS, SIGN_INS = "discord token", "discord intents", "discord sign-ins"
 MESSAGE_CONTENT = 1 << 18 | 1 << 19
 """An application's flags: the intent, or the same for a bot in few servers."""
 _PAGE = "https://discord.com/developers/applications"

@@ -23,7 +23,7 @@ from gateway.settings.document import Document, parse, parse_value
 from gateway.settings.faults import KEY_MARK, explain
 from gateway.settings.layers import Layer, from_credentials, from_environment, implicit_models
 from gateway.settings.manager import ServiceManager, from_manager
-from gateway.settings.places import data_folder, find_config, read_config
+from gateway.settings.places import data_folder, data_path, find_config, read_config
 from gateway.settings.rules import faults, unset_text
 from gateway.settings.schema import Settings, Task
 from gateway.settings.variables import Substitution
@@ -79,6 +79,11 @@ def config_home() -> Path:
 def service_manager() -> ServiceManager | None:
     """What systemd has told this process, None where it was started otherwise."""
     return from_manager(os.environ)
+
+
+def data_place(data: Path | None = None) -> Path:
+    """Where the data folder is or would be; nothing is made."""
+    return data_path(data, os.environ)
 
 
 def data_dir(data: Path | None = None) -> Path:

@@ -41,16 +41,20 @@ def read_config(path: Path) -> str:
         raise ConfigError([Problem(str(path), "", text)]) from error
 
 
+def data_path(data: Path | None, environ: Mapping[str, str]) -> Path:
+    """Where the data folder is, or would be: `data` if given, else `$PURSUIT_HOME`, else
+    `$XDG_STATE_HOME/pursuit`."""
+    home = environ.get("PURSUIT_HOME")
+    return (data or (Path(home) if home else Unix("pursuit").user_state_path)).absolute()
+
+
 def data_folder(data: Path | None, environ: Mapping[str, str]) -> Path:
-    """The folder for everything that Pursuit keeps, made for this user alone if it is new:
-    `data` if given, else `$PURSUIT_HOME`, else `$XDG_STATE_HOME/pursuit`. One that
-    was there is closed to others.
+    """The folder for everything that Pursuit keeps, made for this user alone if it is new. One
+    that was there is closed to others.
 
     Raises NoPermission or UserError when it cannot be made or written to.
     """
-    home = environ.get("PURSUIT_HOME")
-    folder = data or (Path(home) if home else Unix("pursuit").user_state_path)
-    folder = folder.absolute()
+    folder = data_path(data, environ)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(folder)
