@@ -1,7 +1,8 @@
 """The `terminal` toolset: commands in the workspace, and those that go on in the background.
 
 A foreground command never outlives its call, nor the cancelling of it. A background process
-belongs to its lane and lives until it ends, is killed, or the program stops.
+belongs to its lane and lives until it ends, is killed, the turn that started it is ended without
+an answer, or the program stops.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Background:
 
     id: str
     lane: LaneKey
+    turn: int
     command: str
     process: Process
 
@@ -156,7 +158,7 @@ class Terminal:
                 f"\n{_list(running)}"
             )
         process = self._launched(command, context.workspace)
-        own = Background(next(self._ids), lane, command, process)
+        own = Background(next(self._ids), lane, context.turn, command, process)
         self._background[own.id] = own
         self._forget(lane)
         try:
@@ -222,8 +224,10 @@ class Terminal:
         await own.process.end()
 
     async def close_turn(self, turn: int) -> None:
-        """End the foreground commands that calls of the turn left running."""
-        await _end_all([p for p, owner in self._foreground.items() if owner == turn])
+        """End all that calls of the turn left running, in the background too: a turn that gave
+        no answer leaves nothing behind. Those of other turns go on."""
+        background = [b.process for b in self._background.values() if b.turn == turn]
+        await _end_all([*(p for p, own in self._foreground.items() if own == turn), *background])
 
     async def close(self) -> None:
         """End every process, within 3 s."""

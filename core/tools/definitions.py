@@ -103,7 +103,10 @@ RUN = Definition(
     Run,
 )
 PROCESSES = Definition(
-    "processes", "terminal", "List, read or kill background processes.", Processes
+    "processes",
+    "terminal",
+    "List, read or kill background processes. They outlive a turn that ends in an answer.",
+    Processes,
 )
 READ_FILE = Definition("read_file", "file", "Read a text file.", ReadFile)
 WRITE_FILE = Definition("write_file", "file", "Create or replace a file.", WriteFile)

@@ -267,7 +267,7 @@ async def test_a_background_process_outlives_its_turn_until_it_is_killed(
     started = await background(lane, f"echo up; sleep {mark}")
     assert started.text.startswith("Started in the background as p1.")
     assert started.receipt.background
-    await lane.tools.tools[0].close_turn(1)
+    await lane.tools.tools[0].close_turn(2)
     assert alive(mark) != []
     assert (await lane.call("processes")).text.startswith("p1: running, ")
     read = await lane.call("processes", action="read", id="p1")
@@ -276,6 +276,20 @@ async def test_a_background_process_outlives_its_turn_until_it_is_killed(
     assert killed.text.startswith("up\n[it has ended: exit code ")
     assert alive(mark) == []
     assert "p1: exit " in (await lane.call("processes", action="list")).text
+
+
+async def test_closing_a_turn_ends_its_background_too_within_two_seconds(
+    lane: Lane, mark: str
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(background(lane, STUBBORN.format(mark=mark)))
+        await ready(lane)
+    assert starting.result().receipt.background
+    began = time.monotonic()
+    await lane.tools.tools[0].close_turn(1)
+    assert time.monotonic() - began < 2.2
+    assert alive(mark) == []
+    assert (await lane.call("processes")).text.startswith("p1: exit ")
 
 
 async def test_a_background_process_that_fails_at_once_says_so(lane: Lane) -> None:

@@ -61,6 +61,35 @@ async def test_stop_kills_what_a_command_started(tmp_path: Path) -> None:
         await bot.heard("Next one.")
 
 
+async def test_stop_ends_the_background_of_its_turn_and_not_that_of_answered_ones(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path) as bot:
+        kept, ended = nap(), nap()
+        bot.models.script(
+            "main",
+            calls(("run", {"command": kept, "background": True})),
+            text("It runs."),
+            calls(("run", {"command": ended, "background": True})),
+            text("Too late.", gate="never"),
+            calls(("processes", {})),
+            text("I looked."),
+        )
+        bot.say("start one")
+        await bot.heard("It runs.")
+        bot.say("start another")
+        await bot.asked(4)
+        assert processes(ended)
+        bot.say("/stop")
+        bot.say("what runs?")
+        await bot.heard("⏹ Stopped. 0 waiting messages dropped.", "I looked.")
+        told = bot.models.of("main")[-1].said()
+        assert f": {kept}" in told.split("p2: exit")[0]
+        assert f": {ended}" in told.split("p2: exit")[1]
+        assert processes(kept)
+        assert not processes(ended)
+
+
 async def test_stop_drops_what_came_before_it_and_not_what_came_after(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.models.script("main", text("Too late.", gate="never"), text("To B."))
