@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 import structlog
@@ -59,15 +60,26 @@ class Followers:
 
 
 class Lanes:
-    """Turns of all lanes; `run` is its life. `collect` merges waiting messages."""
+    """Turns of all lanes; `run` is its life. `collect` merges waiting messages.
+
+    `only` names the one address of a platform that anybody is at in this run: its other lanes
+    rest, for nobody would see what they do.
+    """
 
     def __init__(
-        self, store: Store, dispatcher: Dispatcher, clock: Clock, *, collect: bool = False
+        self,
+        store: Store,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        *,
+        collect: bool = False,
+        only: Mapping[PlatformName, Address] = MappingProxyType({}),
     ) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._clock = clock
         self._collect = collect
+        self._only = only
         self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
         self._cancelled: set[TurnId] = set()
         self._timers_changed = asyncio.Event()
@@ -114,13 +126,14 @@ class Lanes:
         """Take up what an earlier run left: at once what is to be sent; a platform's lanes once
         its first backlog is in, at most 10 s later, so that a /stop sent meanwhile comes first.
 
-        Lanes of platforms that are not among `backlogs` rest in this run.
+        Lanes of platforms that are not among `backlogs` rest in this run, and so do those of a
+        platform at which another address is the only one.
         """
         found = await self._store.unfinished()
         self.follow(Signals(wake=found.lanes, deliver=found.outbox))
         async with asyncio.TaskGroup() as waits:
             for name, heard in backlogs.items():
-                goals = [lane for lane in found.goals if Address.of(lane).platform is name]
+                goals = [lane for lane in found.goals if self._is_on(lane, name)]
                 waits.create_task(self._open_platform(name, heard, goals), name=f"open {name}")
         self._started.set()
 
@@ -135,7 +148,7 @@ class Lanes:
         self._open.add(name)
         for lane in goals:
             await self._enter(lane)
-        early = {lane for lane in self._early if Address.of(lane).platform is name}
+        early = {lane for lane in self._early if self._is_on(lane, name)}
         self._early -= early
         for lane in early:
             self._dispatcher.enlist(lane)
@@ -151,8 +164,13 @@ class Lanes:
                 self._enlist(lane)
                 return
 
+    def _is_on(self, lane: LaneKey, name: PlatformName) -> bool:
+        """Whether the lane is one of the platform's that may work in this run."""
+        address = Address.of(lane)
+        return address.platform is name and self._only.get(name, address) == address
+
     def _enlist(self, lane: LaneKey) -> None:
-        if Address.of(lane).platform in self._open:
+        if any(self._is_on(lane, name) for name in self._open):
             self._dispatcher.enlist(lane)
         else:
             self._early.add(lane)
@@ -177,11 +195,10 @@ class Lanes:
             running[1].cancel()
 
     def _cancel(self, lane: LaneKey, turn: TurnId) -> None:
+        self._cancelled.add(turn)  # its task may not stand yet, or may have just ended
         running = self._running.get(lane)
         if running is not None and running[0] == turn:
             running[1].cancel()
-        else:
-            self._cancelled.add(turn)  # it has been begun, but its task does not stand yet
 
     async def _drain(self, lane: LaneKey) -> None:
         """Work a lane's turns, one after the other, until it has none."""
@@ -213,6 +230,11 @@ class Lanes:
             except Fenced:
                 log.warning("turn_fenced", lane=lane, turn=ref.turn)
                 return
+            finally:
+                stopped = ref.turn in self._cancelled
+                self._cancelled.discard(ref.turn)
+            if stopped and ending.outcome is Outcome.ANSWERED:
+                await self._clean_up(ref)  # the /stop came when it had its answer already
             self.follow(signals)
             if self._closing.is_set():
                 return  # a turn that has just begun is taken up at the next start
@@ -248,13 +270,17 @@ class Lanes:
                 await asyncio.wait({task})
             finally:
                 del self._running[ref.lane]
-                self._cancelled.discard(ref.turn)
         seconds = self._clock.monotonic() - started
         stopped = Ending(outcome=Outcome.STOPPED, seconds=seconds)
         ending = stopped if task.cancelled() else task.result()
         if ending.outcome is not Outcome.ANSWERED:
-            await worker.clean_up(ref)
+            await self._clean_up(ref)
         return ending
+
+    async def _clean_up(self, ref: TurnRef) -> None:
+        worker = self._worker
+        assert worker is not None  # noqa: S101 - `attach` comes first
+        await worker.clean_up(ref)
 
     async def _keep_timers(self) -> None:
         await self._dispatcher.lead()

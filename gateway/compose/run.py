@@ -177,6 +177,7 @@ class _Builder:
             LocalDispatcher(settings.agent.max_concurrent_turns),
             self._clock,
             collect=settings.lanes.collect,
+            only={} if choices.console is None else {choices.talk.platform: choices.talk},
         )
 
     def build(self) -> Parts:
