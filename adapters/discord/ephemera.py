@@ -119,7 +119,7 @@ class Ephemera:
         """Make the call; returns what there was against it, None for nothing."""
         try:
             async with self._slots:
-                await self._outgoing.call(address, work, CALL_S)
+                await self._outgoing.call(address, work, CALL_S, extra=True)
         except PursuitError as err:
             log.debug("best-effort call failed: %s", err)
             return err

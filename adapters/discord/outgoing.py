@@ -142,8 +142,13 @@ class Outgoing:
 
         return await self._posting(address, post, work, self._options.upload_s)
 
-    async def call(self, address: Address, work: Work[T], limit_s: float) -> T:
-        """Run calls to one channel: held back while it cools down, errors translated."""
+    async def call(
+        self, address: Address, work: Work[T], limit_s: float, *, extra: bool = False
+    ) -> T:
+        """Run calls to one channel: held back while it cools down, errors translated.
+
+        A limit that an `extra` (a reaction, progress) meets holds up extras only.
+        """
         channel = channel_of(address)
         if wait_s := self._pacing.wait_s(channel):
             raise TransientError(
@@ -153,14 +158,14 @@ class Outgoing:
         try:
             client = await self._link.client()
         except errors.CALL_ERRORS as err:
-            self._cool(channel, err)
+            self._cool(channel, err, extra=extra)
             raise errors.translate_closing(err, token) from None
         with attempt() as tried:
             try:
                 async with asyncio.timeout(limit_s):
                     return await work(client.http, channel)
             except errors.CALL_ERRORS as err:
-                self._cool(channel, err)
+                self._cool(channel, err, extra=extra)
                 raise errors.translate(err, token, written=tried.written) from None
 
     async def _posting(
@@ -178,9 +183,13 @@ class Outgoing:
         self._nonces.settled(address.key)
         return remote
 
-    def _cool(self, channel: int, err: Exception) -> None:
-        if isinstance(err, errors.Flooded):
-            self._pacing.cool(EVERYWHERE if err.everywhere else channel, err.retry_after)
+    def _cool(self, channel: int, err: Exception, *, extra: bool) -> None:
+        if not isinstance(err, errors.Flooded):
+            return
+        if err.everywhere:
+            self._pacing.cool(EVERYWHERE, err.retry_after)
+        else:
+            self._pacing.cool(channel, err.retry_after, extras_only=extra)
 
 
 async def _posted(http: HTTPClient, channel: int, params: MultipartParameters) -> RemoteId:
