@@ -103,7 +103,8 @@ def _blocks(what: Say) -> Form:
 def _plain(what: Say, *, edit: bool) -> Form:
     """The text as it is written; as blocks where there are buttons, or where it would be too
     long for an edit."""
-    text = unpinged(cut(cleaned(what.text).strip("\n") or "…", MAX_MARKDOWN))
+    source = cleaned(what.text).strip("\n")
+    text = unpinged(cut(source if source.strip() else "…", MAX_MARKDOWN))
     if not edit and not what.buttons and len(escaped(text)) <= MAX_TEXT:
         return {"text": escaped(text), "mrkdwn": False}
     sections: list[Json] = [

@@ -75,6 +75,7 @@ class SocketMode:
         self._envelopes: asyncio.Queue[Envelope] = asyncio.Queue()
         self._came = 0
         self._behind = True
+        self._is_greeted = False
 
     async def run(self) -> None:
         """Stay connected until cancelled. Raises UserError for a refused app token."""
@@ -127,7 +128,11 @@ class SocketMode:
 
     async def _listen(self, socket: Socket) -> bool:
         self._pulse.touch()
+        self._is_greeted = False
+        late = asyncio.get_running_loop().time() + self._options.deaf_s
         while True:
+            if not self._is_greeted and asyncio.get_running_loop().time() > late:
+                raise TransientError("the socket is open, but Slack does not say hello")
             message = await self._next(socket)
             if message is None:
                 continue
@@ -181,6 +186,7 @@ class SocketMode:
         return False
 
     def _greeted(self, hello: dict[str, Json]) -> None:
+        self._is_greeted = True
         self._backoff.reset()
         self._pulse.heard()
         others = hello.get("num_connections")
