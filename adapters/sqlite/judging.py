@@ -68,7 +68,7 @@ def reserve(
     whose = (asked.session, None, GOAL_JUDGE, "")
     booked = book(conn, goal, estimate, seconds=0.0, whose=whose, now=now)
     if isinstance(booked, CapReached):
-        tx.apply(lane, *machine.feel(lane, GoalPaused(texts.paused(booked.reason))))
+        tx.apply(lane, *machine.tell_goal(lane, GoalPaused(texts.paused(booked.reason))))
     return booked, tx.signals()
 
 

@@ -200,15 +200,10 @@ class CancelContinuation:
 
 
 @dataclass(frozen=True, slots=True)
-class AskJudge:
-    """Ask the judge as soon as the lane is idle."""
-
-
-@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Send `TimerFired` at a wall time; `None` takes the timer away."""
 
     due: float | None
 
 
-GoalEffect: TypeAlias = Announce | Continue | CancelContinuation | AskJudge | SetTimer
+GoalEffect: TypeAlias = Announce | Continue | CancelContinuation | SetTimer

@@ -13,7 +13,6 @@ from typing import TypeAlias, assert_never
 from core.goals import texts
 from core.goals.events import (
     Announce,
-    AskJudge,
     BudgetChanged,
     CancelContinuation,
     Continue,
@@ -38,7 +37,7 @@ from core.goals.events import (
     WaitAsked,
 )
 from core.goals.goal import Goal, GoalStatus, Judgement, Slot, Stall
-from core.messages import Principal, lowest
+from core.messages import Principal, Role, lowest
 
 MAX_WAIT_S = 1800.0
 """The longest a goal may rest by `/goal wait` or by its judge's word."""
@@ -86,15 +85,24 @@ def advance(slot: Slot, event: GoalEvent) -> Change:
             return _turn_ended(slot, goal, event)
         case Judged():
             return _judged(slot, goal, event)
-        case TimerFired() | GoalWoken() | PersonSpoke():
-            return _stirred(slot, goal, event)
+        case PersonSpoke(role):
+            return _hear(slot, goal, role)
+        case TimerFired() | GoalWoken():
+            return _take_up(slot, goal, event)
         case GoalPaused() | GoalResumed() | GoalCleared() | WaitAsked():
             return _ordered(slot, goal, event)
+        case BudgetChanged() | CriteriaChanged():
+            return replace(slot, goal=_amend(goal, event)), ()
+        case _:
+            assert_never(event)
+
+
+def _amend(goal: Goal, event: BudgetChanged | CriteriaChanged) -> Goal:
+    match event:
         case BudgetChanged(budget):
-            return replace(slot, goal=replace(goal, budget=budget)), ()
+            return replace(goal, budget=budget)
         case CriteriaChanged(criteria, heard):
-            floor = lowest(goal.floor, heard)
-            return replace(slot, goal=replace(goal, criteria=criteria, floor=floor)), ()
+            return replace(goal, criteria=criteria, floor=lowest(goal.floor, heard))
         case _:
             assert_never(event)
 
@@ -155,36 +163,39 @@ def _resume(slot: Slot, goal: Goal, by: Principal, *, idle: bool) -> Change:
     return replace(slot, goal=goal), (announce, order)
 
 
-def _stirred(slot: Slot, goal: Goal, event: TimerFired | GoalWoken | PersonSpoke) -> Change:
-    match event:
-        case PersonSpoke(role):
-            goal = replace(goal, floor=lowest(goal.floor, role))
-            if goal.status is GoalStatus.BLOCKED:
-                goal = replace(goal, status=GoalStatus.ACTIVE)
-            return replace(slot, goal=goal), ()
-        case TimerFired(goal=which, generation=generation):
-            current = (goal.id, slot.generation) == (which, generation)
-            if not current or goal.wait_until is None or goal.status is not GoalStatus.ACTIVE:
-                return slot, ()  # of an older rest, or a person's turn has ended it since
-            if goal.judgement is not None:
-                return replace(slot, goal=replace(goal, wait_until=None)), (AskJudge(),)
-            goal, order = _next(goal, "the wait is over")
-            return replace(slot, goal=goal), (order,)
-        case GoalWoken(idle):
-            return _woken(slot, goal, idle=idle)
-        case _:
-            assert_never(event)
+def _hear(slot: Slot, goal: Goal, role: Role) -> Change:
+    """A message lowers the goal's rights to its sender's, and may be what a blocked goal needs."""
+    goal = replace(goal, floor=lowest(goal.floor, role))
+    if goal.status is GoalStatus.BLOCKED:
+        goal = replace(goal, status=GoalStatus.ACTIVE)
+    return replace(slot, goal=goal), ()
 
 
-def _woken(slot: Slot, goal: Goal, *, idle: bool) -> Change:
+def _take_up(slot: Slot, goal: Goal, event: TimerFired | GoalWoken) -> Change:
+    """Go on after a rest, a restart or a visit elsewhere, where nothing else will cause it."""
+    if isinstance(event, TimerFired):
+        return _end_rest(slot, goal, event)
+    return _return_to(slot, goal, idle=event.idle)
+
+
+def _end_rest(slot: Slot, goal: Goal, event: TimerFired) -> Change:
+    current = (goal.id, slot.generation) == (event.goal, event.generation)
+    if not current or goal.wait_until is None or goal.status is not GoalStatus.ACTIVE:
+        return slot, ()  # of an older rest, or a person's turn has ended it since
+    if goal.judgement is not None:
+        return replace(slot, goal=replace(goal, wait_until=None)), ()  # its judge is on the way
+    goal, order = _next(goal, "the wait is over")
+    return replace(slot, goal=goal), (order,)
+
+
+def _return_to(slot: Slot, goal: Goal, *, idle: bool) -> Change:
     if goal.status is not GoalStatus.ACTIVE:
         return slot, ()
     line = Announce(texts.going_on(goal.text, goal.turns, goal.budget.turns), card=True)
-    open_: tuple[GoalEffect, ...] = (AskJudge(),) if goal.judgement is not None else ()
     if goal.wait_until is not None:  # a visit elsewhere took its timer away
-        open_ = (*open_, SetTimer(goal.wait_until))
-    if open_ or not idle:
-        return slot, (line, *open_)
+        return slot, (line, SetTimer(goal.wait_until))
+    if goal.judgement is not None or not idle:
+        return slot, (line,)  # the judge is asked when the lane comes to rest
     goal, order = _next(goal, goal.reason or "the work goes on")
     return replace(slot, goal=goal), (line, order)
 
@@ -212,7 +223,7 @@ def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed | TurnS
         idle=event.idle and (before.idle if before else True),
     )
     goal = replace(goal, judgement=judgement, wait_until=None)
-    return replace(slot, goal=goal), (CancelContinuation(), SetTimer(None), AskJudge())
+    return replace(slot, goal=goal), (CancelContinuation(), SetTimer(None))
 
 
 def _judged(slot: Slot, goal: Goal, event: Judged) -> Change:

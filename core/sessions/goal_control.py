@@ -43,7 +43,7 @@ from core.messages import Role
 from core.rights import Right, may
 from core.sessions.facts import Facts, Order, Spent
 from core.sessions.lane import Change, Enqueue, Idle, Lane, Post, Prio, RowKind, Wake
-from core.sessions.machine import feel
+from core.sessions.machine import tell_goal
 
 MAX_CRITERIA = 20
 
@@ -87,7 +87,7 @@ def _set(lane: Lane, order: Order, wanted: SetGoal, facts: Facts) -> Change:
         contract=wanted.contract,
         budget=order.defaults,
     )
-    lane, effects = feel(lane, event)
+    lane, effects = tell_goal(lane, event)
     kickoff = Enqueue(
         kind=RowKind.KICKOFF,
         prio=Prio.PERSON,
@@ -127,7 +127,7 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             if not may(order.by.role, Right.CHANGE_BUDGETS):
                 return _say(lane, "Only owners may change a goal's budget.")
             budget = Budget(**{**asdict(goal.budget), **changes})
-            lane, effects = feel(lane, BudgetChanged(budget))
+            lane, effects = tell_goal(lane, BudgetChanged(budget))
             return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
         case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
             limit = facts.house.judge_reads
@@ -143,19 +143,19 @@ def _steer(
 ) -> Change:
     match command, goal.status:
         case ClearGoal(), _:
-            return feel(lane, GoalCleared())
+            return tell_goal(lane, GoalCleared())
         case _, GoalStatus.DONE:
             return _say(lane, "That goal is done. Set a new one with /goal <text>.")
         case PauseGoal(), (GoalStatus.ACTIVE | GoalStatus.BLOCKED):
             later = "" if isinstance(lane.phase, Idle) else " The running turn finishes."
-            return feel(lane, GoalPaused(texts.paused(f"as you asked.{later}")))
+            return tell_goal(lane, GoalPaused(texts.paused(f"as you asked.{later}")))
         case PauseGoal(), _:
             return _say(lane, "The goal is paused already. /goal resume goes on.")
         case ResumeGoal(), _:
             return _resume(lane, goal, order)
         case WaitGoal(seconds), GoalStatus.ACTIVE if isinstance(lane.phase, Idle):
             rest = min(seconds, MAX_WAIT_S)
-            lane, effects = feel(lane, WaitAsked(order.now + rest))
+            lane, effects = tell_goal(lane, WaitAsked(order.now + rest))
             return lane, (*effects, Post(texts.waiting(rest, "as you asked")))
         case WaitGoal(), GoalStatus.ACTIVE:
             return _say(lane, "A turn is running. Use /goal wait when it has ended, or /stop.")
@@ -167,10 +167,10 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
     if goal.status is GoalStatus.ACTIVE:
         if goal.wait_until is None:
             return _say(lane, "The goal is being worked on already.")
-        lane, ended = feel(lane, GoalPaused(""))  # ends the rest
-        lane, effects = feel(lane, GoalResumed(order.by, idle=not lane.reports))
+        lane, ended = tell_goal(lane, GoalPaused(""))  # ends the rest
+        lane, effects = tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
         return lane, (*ended, *effects)
-    return feel(lane, GoalResumed(order.by, idle=not lane.reports))
+    return tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
 
 
 def _criteria(
@@ -197,7 +197,7 @@ def _criteria(
             return _say(lane, f"There is no criterion {number}. {_listed(had)}")
         case ClearCriteria():
             criteria = ()
-    lane, effects = feel(lane, CriteriaChanged(criteria, by))
+    lane, effects = tell_goal(lane, CriteriaChanged(criteria, by))
     return lane, (*effects, Post(_listed(criteria)))
 
 

@@ -15,7 +15,6 @@ from core.goals import machine as goals
 from core.goals import texts
 from core.goals.events import (
     Announce,
-    AskJudge,
     CancelContinuation,
     Continue,
     GoalEffect,
@@ -66,11 +65,12 @@ from core.sessions.lane import (
     WorkerReady,
 )
 
-#: Every change of phase that can ever happen; the docs' diagram is drawn from it.
+#: Every change of phase that can ever happen; the docs' diagram is drawn from it. A phase that
+#: leads to itself changes within: a turn is taken up again, an interruption becomes a stop.
 EDGES: Mapping[type[Phase], frozenset[type[Phase]]] = {
     Idle: frozenset({Running}),
-    Running: frozenset({Stopping, Idle, Running}),
-    Stopping: frozenset({Idle}),
+    Running: frozenset({Running, Stopping, Idle}),
+    Stopping: frozenset({Stopping, Idle}),
 }
 
 MAX_TRIES = 3
@@ -97,18 +97,18 @@ def advance(lane: Lane, event: LaneEvent) -> Change:
         case TurnEnded():
             return _turn_ended(lane, event)
         case SessionEntered():
-            return feel(lane, GoalWoken(idle=not lane.reports))
+            return tell_goal(lane, GoalWoken(idle=not lane.reports))
         case Judged():
             if not isinstance(lane.phase, Idle):
                 return lane, ()  # a later turn is begun: the question stays open and grows
-            return feel(lane, event)
+            return tell_goal(lane, event)
         case TimerFired():
-            return feel(lane, event)
+            return tell_goal(lane, event)
         case _:
             assert_never(event)
 
 
-def feel(lane: Lane, event: GoalEvent) -> Change:
+def tell_goal(lane: Lane, event: GoalEvent) -> Change:
     """Hand an event to the session's goal and turn its orders into the lane's."""
     slot, orders = goals.advance(lane.slot, event)
     if slot is not lane.slot:
@@ -118,6 +118,10 @@ def feel(lane: Lane, event: GoalEvent) -> Change:
         lane, more = _carry_out(lane, order)
         effects.extend(more)
     return lane, tuple(effects)
+
+
+feel = tell_goal
+"""The name under which `core.sessions.control` calls it."""
 
 
 def _carry_out(lane: Lane, order: GoalEffect) -> Change:
@@ -146,8 +150,8 @@ def _carry_out(lane: Lane, order: GoalEffect) -> Change:
             return replace(lane, waiting=kept), (Drop(seqs),) if seqs else ()
         case SetTimer(due):
             return lane, (WakeAt(due),)
-        case AskJudge() | Continue():
-            return lane, ()  # the judge is called when the lane comes to rest: see `_next`
+        case Continue():
+            return lane, ()  # without a goal there is nothing to go on with
         case _:
             assert_never(order)
 
@@ -157,7 +161,9 @@ def _spoke(lane: Lane, row: Row, busy: Busy) -> Change:
         return lane, (Drop((row.seq,)), Post(QUEUE_FULL))
     effects: Effects = ()
     if not any(waiting.kind is RowKind.SWITCH for waiting in lane.waiting):
-        lane, effects = feel(lane, PersonSpoke(row.principal.role))  # else in the next session
+        lane, effects = tell_goal(
+            lane, PersonSpoke(row.principal.role)
+        )  # else in the next session
     lane = lane.joined_by(row)
     if busy is Busy.INTERRUPT and isinstance(lane.phase, Running):
         turn = lane.phase.turn
@@ -207,7 +213,7 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
         return lane, (*dropped, Rest(None), *_judge(lane))
     if goal.turns >= goal.budget.turns:  # the budget was lowered meanwhile
         line = texts.out_of_turns(goal.turns, goal.budget.turns)
-        lane, effects = feel(lane, GoalPaused(line))
+        lane, effects = tell_goal(lane, GoalPaused(line))
         return lane, (*dropped, *effects, Rest(None))
     head = lane.waiting[0]
     rights = Principal(goal.setter.id, goal.setter.name, lowest(goal.setter.role, goal.floor))
@@ -221,7 +227,7 @@ def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Chang
     role = lowest(*(row.principal.role for row in rows))
     effects: Effects = ()
     if rows[0].kind is RowKind.MESSAGE:
-        lane, effects = feel(lane, PersonSpoke(role))
+        lane, effects = tell_goal(lane, PersonSpoke(role))
     lane, begun = _begin(lane, event, rows, rows[0].principal)
     return lane, (*effects, *begun)
 
@@ -297,13 +303,13 @@ def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change
     lane = replace(lane, phase=Idle())
     effects: Effects = ()
     if turn.kind is not RowKind.DRAFT:
-        lane, effects = _tell_goal(lane, turn, outcome, event)
+        lane, effects = _report_end(lane, turn, outcome, event)
     if outcome is Outcome.FAILED and not any(isinstance(effect, Post) for effect in effects):
         effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
     return lane, (Finish(turn, outcome), *effects, Wake())
 
 
-def _tell_goal(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
+def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
     match outcome:
         case Outcome.ANSWERED | Outcome.INTERRUPTED:
             finished = TurnFinished(
@@ -313,14 +319,14 @@ def _tell_goal(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Ch
                 answer=event.answer,
                 idle=event.idle,
             )
-            return feel(lane, finished)
+            return tell_goal(lane, finished)
         case Outcome.FAILED:
-            return feel(
+            return tell_goal(
                 lane,
                 TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),
             )
         case Outcome.STOPPED:
-            lane, _ = feel(lane, TurnStopped(event.seconds))
+            lane, _ = tell_goal(lane, TurnStopped(event.seconds))
             return _orphaned(lane)
         case _:
             assert_never(outcome)
@@ -332,4 +338,4 @@ def _orphaned(lane: Lane) -> Change:
     goal = lane.slot.active
     if goal is None or goal.judgement is not None or goal.wait_until is not None or lane.reports:
         return lane, ()
-    return feel(lane, GoalPaused(texts.paused("its turn was stopped.")))
+    return tell_goal(lane, GoalPaused(texts.paused("its turn was stopped.")))

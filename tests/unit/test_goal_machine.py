@@ -13,7 +13,6 @@ from core.goals import codec, texts
 from core.goals.contract import Budget
 from core.goals.events import (
     Announce,
-    AskJudge,
     BudgetChanged,
     CancelContinuation,
     Continue,
@@ -106,8 +105,8 @@ def test_setting_a_goal_cancels_what_an_older_one_had_queued() -> None:
 
 
 def test_a_finished_turn_is_judged_and_a_not_done_verdict_continues() -> None:
-    slot, effects = after(was_set(), finished(1))
-    assert AskJudge() in effects
+    slot, _ = after(was_set(), finished(1))
+    assert goal_of(slot).judgement is not None
     slot, effects = advance(slot, judged(slot, NOT_DONE))
     assert effects == (
         Announce("↻ Continuing toward goal (1/20): two are missing"),
@@ -119,7 +118,7 @@ def test_a_finished_turn_is_judged_and_a_not_done_verdict_continues() -> None:
 def test_a_failed_turn_is_never_judged_and_pauses_the_goal() -> None:
     slot, effects = after(was_set(), TurnFailed(of_goal=1, seconds=1.0, reason="no key"))
     assert said(effects) == ["⏸ Goal paused: no key"]
-    assert AskJudge() not in effects
+    assert goal_of(slot).judgement is None
     assert goal_of(slot).turns == 1
 
 
@@ -212,7 +211,7 @@ def test_a_rest_is_taken_up_again_after_a_restart() -> None:
     again, effects = advance(slot, GoalWoken(idle=True))
     assert again == slot
     assert SetTimer(500.0) in effects
-    assert AskJudge() in effects
+    assert goal_of(again).judgement is not None
     assert not any(isinstance(effect, Continue) for effect in effects)
 
 
@@ -245,7 +244,7 @@ def test_a_verdict_to_continue_leaves_a_rest_as_it_is() -> None:
 def test_a_rest_that_ends_before_the_verdict_leaves_the_question_open() -> None:
     slot, _ = after(was_set(), finished(1), WaitAsked(500.0))
     slot, effects = advance(slot, TimerFired(1, slot.generation))
-    assert effects == (AskJudge(),)
+    assert (effects, goal_of(slot).wait_until) == ((), None)
     slot, effects = advance(slot, judged(slot, NOT_DONE))
     assert Continue(1, "two are missing") in effects
 
@@ -440,7 +439,7 @@ def test_a_goal_that_is_not_active_has_nothing_open_and_orders_nothing(
             continue
         assert goal.judgement is None
         assert goal.wait_until is None
-        orders = [type(e) for e in effects if isinstance(e, Continue | AskJudge)]
+        orders = [type(e) for e in effects if isinstance(e, Continue)]
         assert orders == []
         assert all(e.due is None for e in effects if isinstance(e, SetTimer))
 
@@ -452,7 +451,7 @@ def test_a_cleared_goal_never_returns(drawn: list[object]) -> None:
         goal = next_.goal
         if goal is not None and goal.id in cleared:
             assert goal.status is GoalStatus.CLEARED
-            assert not any(isinstance(e, Continue | AskJudge) for e in effects)
+            assert not any(isinstance(e, Continue) for e in effects)
         if goal is not None and goal.status is GoalStatus.CLEARED:
             cleared.add(goal.id)
 
