@@ -137,7 +137,7 @@ def _add_refusal(conn: sqlite3.Connection, refusal: Refusal, what: str, now: flo
             now,
             refusal.lane,
             what,
-            refusal.name[: pairing.MAX_NAME],
+            _plain(refusal.name),
             refusal.platform.value,
             refusal.person,
             refusal.chat,
@@ -149,6 +149,12 @@ def _add_refusal(conn: sqlite3.Connection, refusal: Refusal, what: str, now: flo
             "WHERE refused = 1 ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (MAX_REFUSALS,),
         )
+
+
+def _plain(name: str) -> str:
+    """A stranger's name for lists: short, in one line, and no order to a terminal."""
+    shown = "".join(c if c.isprintable() else " " for c in name)
+    return " ".join(shown.split())[: pairing.MAX_NAME]
 
 
 def _knock(conn: sqlite3.Connection, refusal: Refusal, now: float) -> str:
@@ -165,7 +171,7 @@ def _knock(conn: sqlite3.Connection, refusal: Refusal, now: float) -> str:
     knock = Knock(
         platform=refusal.platform,
         person=refusal.person,
-        name=" ".join(refusal.name.split())[: pairing.MAX_NAME],
+        name=_plain(refusal.name),
         lane=refusal.lane,
         salt=salt,
         hash=pairing.hashed(code, salt),

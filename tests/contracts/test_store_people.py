@@ -196,6 +196,13 @@ async def test_members_let_nobody_in(rig: Rig, people: People) -> None:
     assert people.book().paired == ()
 
 
+async def test_a_strangers_name_gives_a_terminal_no_orders(rig: Rig, people: People) -> None:
+    await knocked(rig, name="\x1b]0;owned\x07 Eve\n\u202e" + "x" * 500)
+    [knock] = people.book().pending
+    assert knock.name.isprintable()
+    assert len(knock.name) <= 64
+
+
 async def test_a_code_is_nowhere_in_the_folder(rig: Rig) -> None:
     code = await knocked(rig)
     await rig.store.close()

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
 from core import commands
 from core.messages import Address, PlatformName, Principal, Role, Sender
-from core.pairing import Book, Decision, PairOrder
-from core.people import AuditRow, Refusal
+from core.people import Refusal
 from core.rights import RIGHTS, Right, least, may
-from core.sessions.ports import Signals
 from gateway.access import WEB_OWNER, Access, Allowlist
+from tests.fakes.people import CODE, MemoryPeople
 
 DM = Address(PlatformName.TELEGRAM, "42", "3")
 GROUP = Address(PlatformName.TELEGRAM, "42", "-7")
-CODE = "ABCD2345"
-
-
-@dataclass(slots=True)
-class MemoryPeople:
-    """Keeps people in memory; gives every stranger who may have one the same code."""
-
-    roles: dict[tuple[PlatformName, str], Role] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
-
-    def role(self, platform: PlatformName, person: str) -> Role | None:
-        return self.roles.get((platform, person))
-
-    def book(self) -> Book:
-        return Book()
-
-    def audit(self, last: int) -> tuple[AuditRow, ...]:
-        return ()
-
-    async def refuse(self, refusals: Sequence[Refusal], *, now: float) -> tuple[str, ...]:
-        self.refused.extend(refusals)
-        return tuple(CODE if refusal.may_pair else "" for refusal in refusals)
-
-    async def pair(self, order: PairOrder, by: str, *, now: float) -> tuple[Decision, Signals]:
-        return Decision(""), Signals()
 
 
 LISTS = Allowlist(owners=frozenset({"1"}), members=frozenset({"2"}), pairing=True)

@@ -28,6 +28,7 @@ from core.sessions.lane import Busy
 from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
 from gateway.access import Access, Allowlist
 from gateway.router import MAX_MESSAGE, LaneRules, Router
+from tests.fakes.people import MemoryPeople
 
 GROUP = Address(PlatformName.TELEGRAM, "42", "-7")
 ANNA, BEN, EVE = Sender("1", "Anna"), Sender("2", "Ben"), Sender("3", "Anna")
@@ -107,12 +108,11 @@ class Rig:
         return await self.router.accept(batch)
 
 
-def rig(rules: LaneRules | None = None) -> Rig:
+def rig(people: MemoryPeople | None = None, rules: LaneRules | None = None) -> Rig:
     clock = HeldClock()
     store = RecordingStore(clock)
-    access = Access(
-        {PlatformName.TELEGRAM: Allowlist(owners=frozenset({"1"}), members=frozenset({"2"}))}
-    )
+    allowed = Allowlist(owners=frozenset({"1"}), members=frozenset({"2"}), pairing=True)
+    access = Access({PlatformName.TELEGRAM: allowed}, people)
     lanes = Deaf()
     return Rig(clock, store, lanes, Router(store, access, lanes, clock, rules or LaneRules()))
 
@@ -136,6 +136,36 @@ async def test_a_stranger_gets_nothing_even_under_a_known_name() -> None:
     assert at.store.arrivals == []
 
 
+async def test_strangers_are_written_down_and_only_who_writes_in_private_may_pair() -> None:
+    at = rig(people := MemoryPeople())
+    acks = await at.send(
+        said("hi", by=EVE, key="1", private=True),
+        said("/stop", key="2"),
+        said("hi", by=EVE, key="3"),
+        pressed("/stop", by=EVE, key="4"),
+    )
+    assert [bool(ack.text) for ack in acks if isinstance(ack, Refused)] == [True, False, False]
+    assert acks[1] == Handled("done")
+    assert [(r.what, r.person, r.may_pair) for r in people.refused] == [
+        ("message", "3", True),
+        ("message", "3", False),
+        ("press", "3", False),
+    ]
+
+
+async def test_a_stranger_who_does_not_mean_the_bot_is_nobodys_business() -> None:
+    at = rig(people := MemoryPeople())
+    aside = Message(address=GROUP, dedupe="1", sender=EVE, text="hi", addressed=False)
+    assert await at.send(aside) == (Refused(""),)
+    assert people.refused == []
+
+
+async def test_a_refusal_that_cannot_be_written_holds_nobody_up() -> None:
+    at = rig(MemoryPeople(full=True))
+    acks = await at.send(said("hi", by=EVE, key="1", private=True), said("/stop", key="2"))
+    assert acks == (Refused(""), Handled("done"))
+
+
 async def test_acks_keep_the_order_of_the_batch() -> None:
     at = rig()
     acks = await at.send(said("a", key="1"), said("x", by=EVE, key="2"), said("/stop", key="3"))
@@ -154,7 +184,7 @@ async def test_a_person_is_named_to_the_model_only_where_others_write_too() -> N
 
 
 async def test_each_person_has_a_lane_where_the_config_says_so() -> None:
-    at = rig(LaneRules(per_user=True))
+    at = rig(rules=LaneRules(per_user=True))
     await at.send(said("hi", key="1"), said("ho", by=BEN, key="2"))
     lanes = [a.lane for a in at.store.arrivals if isinstance(a, Arrival)]
     assert lanes == [LaneKey("telegram|42|-7||1"), LaneKey("telegram|42|-7||2")]
