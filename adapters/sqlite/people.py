@@ -56,7 +56,8 @@ class SqlitePeople:
 
     async def refuse(self, refusals: Sequence[Refusal], *, now: float) -> tuple[str, ...]:
         """See `People.refuse`."""
-        return await self._submit(lambda conn: access.refuse(conn, refusals, now), safe=False)
+        codes = any(refusal.may_pair for refusal in refusals)  # told once they are safe
+        return await self._submit(lambda conn: access.refuse(conn, refusals, now), safe=codes)
 
     async def pair(self, order: PairOrder, by: str, *, now: float) -> tuple[Decision, Signals]:
         """See `People.pair`."""
