@@ -102,12 +102,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutOfBudget:
-    """A cap ended the turn; `sentence` says which and how to raise it."""
+    """A cap of the goal does not cover the next call; `sentence` says how to raise it."""
 
     sentence: str
 
 
-Outcome: TypeAlias = Answered | Failed | OutOfBudget
+TurnResult: TypeAlias = Answered | Failed | OutOfBudget
 Emit: TypeAlias = Callable[[events.TurnEvent], None]
 
 
@@ -119,7 +119,7 @@ async def run_turn(
     log: TurnLog,
     emit: Emit,
     counted: int = 0,
-) -> Outcome:
+) -> TurnResult:
     """Work a turn to its outcome, from its beginning or from the steps stored earlier.
 
     `counted` is `Answered.counted` of the session's previous turn, 0 when unknown. Raises
@@ -138,7 +138,7 @@ class _Turn:
     trace: Trace
     fold_failed_at: int = -1
 
-    async def outcome(self) -> Outcome:
+    async def outcome(self) -> TurnResult:
         await self._run_calls()
         while True:
             if self._fold_is_due():
@@ -197,16 +197,17 @@ class _Turn:
         await self.log.settle(completion.usage)
         return completion
 
-    async def _use(self, reply: Reply) -> Outcome | None:
+    async def _use(self, reply: Reply) -> TurnResult | None:
         if not reply.calls:
             return await self._answer(reply)
         n, most = self.trace.n, self.agent.options.max_steps
         if n < most:
             await self._run_calls(Replied(n, reply))
             return None
-        return OutOfBudget(
-            sentence=f"The turn used its {most} steps without an answer. Raise agent.max_steps,"
+        return Failed(
+            error=f"The turn used its {most} steps without an answer. Raise agent.max_steps,"
             " or ask for a smaller piece of work.",
+            permanent=True,
         )
 
     async def _run_calls(self, *pending: StepWrite) -> None:
@@ -238,7 +239,7 @@ class _Turn:
         result = await self.tools.run(call)
         await self._commit(Finished(self.trace.n, result))
 
-    async def _answer(self, reply: Reply) -> Outcome | None:
+    async def _answer(self, reply: Reply) -> TurnResult | None:
         text = reply.text.strip()
         if not text:
             if User(prompts.NUDGE) in self.trace.injected:
@@ -251,7 +252,7 @@ class _Turn:
             counted=reply.usage.input_tokens + reply.usage.output_tokens,
         )
 
-    async def _mend(self, failure: ModelFailure) -> Outcome | None:
+    async def _mend(self, failure: ModelFailure) -> TurnResult | None:
         error, permanent = failure.message, failure.kind is not FailureKind.TRANSIENT
         if failure.kind is FailureKind.OVERFLOW:
             if self.trace.folded_at == self.trace.n:

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.openai.model import OpenAIModel
 from adapters.openai.options import ModelOptions
-from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
+from core.agent.loop import Agent, Answered, Failed, LoopOptions, Prefix, TurnResult, run_turn
 from core.agent.prompts import LIMIT, NUDGE, PromptSize, system_prompt
 from core.agent.steps import Folded, TurnInput
 from core.goals.events import Verdict
@@ -49,7 +49,7 @@ async def model(fake: FakeOpenAI) -> AsyncIterator[OpenAIModel]:
         yield made
 
 
-async def turn(fake: FakeOpenAI, model: OpenAIModel, log: MemoryTurnLog, steps: int) -> Outcome:
+async def turn(fake: FakeOpenAI, model: OpenAIModel, log: MemoryTurnLog, steps: int) -> TurnResult:
     """A turn whose summaries are written by a model that the fake plays as "critic"."""
     named = ModelOptions(name="c", model="critic")
     async with model_of(at(fake.base_url), named) as compactor:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from core.agent.loop import Agent, Answered, Failed, Outcome, OutOfBudget, Prefix, run_turn
+from core.agent.loop import Agent, Answered, Failed, OutOfBudget, Prefix, TurnResult, run_turn
 from core.agent.steps import TurnInput
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
 from core.sessions import lane
@@ -66,7 +66,9 @@ def counted(reply: Reply, tokens: int) -> Reply:
     return Reply(reply.text, reply.calls, Usage(tokens - 10, 0, 10))
 
 
-async def work(rig: Rig, begun: Begun, model: ScriptedModel, compactor: ScriptedModel) -> Outcome:
+async def work(
+    rig: Rig, begun: Begun, model: ScriptedModel, compactor: ScriptedModel
+) -> TurnResult:
     """The turn, and its end in the store."""
     log = StoredLog(rig.store, ref(begun), begun, rig.clock)
     outcome = await run_turn(

@@ -23,9 +23,9 @@ from core.agent.loop import (
     Answered,
     Failed,
     LoopOptions,
-    Outcome,
     OutOfBudget,
     Prefix,
+    TurnResult,
     run_turn,
 )
 from core.agent.steps import Finished, Injected, Replied, Started, TurnInput
@@ -64,7 +64,7 @@ class Rig:
 
     async def run(
         self, start: TurnInput = START, *, max_steps: int = 60, resumable: str = ""
-    ) -> Outcome:
+    ) -> TurnResult:
         options = LoopOptions(max_steps=max_steps, resumable=frozenset({resumable} - {""}))
         agent = Agent(prefix=PREFIX, model=self.model, compactor=self.model, options=options)
         return await run_turn(
@@ -72,7 +72,7 @@ class Rig:
         )
 
 
-def answer(outcome: Outcome) -> str:
+def answer(outcome: TurnResult) -> str:
     assert isinstance(outcome, Answered), outcome
     return outcome.text
 
@@ -217,8 +217,8 @@ async def test_at_the_step_limit_the_model_is_asked_to_answer_with_what_it_has()
 async def test_calls_beyond_the_step_limit_are_not_run() -> None:
     rig = Rig(ScriptedModel([calls(("run", "1")), calls(("run", "2"))]))
     outcome = await rig.run(max_steps=1)
-    assert isinstance(outcome, OutOfBudget)
-    assert "agent.max_steps" in outcome.sentence
+    assert isinstance(outcome, Failed)
+    assert "agent.max_steps" in outcome.error
     assert rig.tools.ran == ["1"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.agent import guard
-from core.agent.loop import Agent, Answered, LoopOptions, Outcome, Prefix, run_turn
+from core.agent.loop import Agent, Answered, LoopOptions, Prefix, TurnResult, run_turn
 from core.agent.steps import Started, TurnInput
 from core.agent.trace import advance, replay
 from core.ports import Completion, Reply, Request
@@ -59,7 +59,7 @@ def model_of(script: list[list[str]]) -> ScriptedModel:
 
 async def attempt(
     start: TurnInput, script: list[list[str]], world: World
-) -> tuple[Outcome, tuple[Entry, ...]]:
+) -> tuple[TurnResult, tuple[Entry, ...]]:
     model = model_of(script)
     agent = Agent(
         prefix=Prefix("s"),
@@ -71,7 +71,7 @@ async def attempt(
     return outcome, model.requests[-1].messages
 
 
-async def whole(script: list[list[str]]) -> tuple[Outcome, tuple[Entry, ...], int]:
+async def whole(script: list[list[str]]) -> tuple[TurnResult, tuple[Entry, ...], int]:
     world = World()
     outcome, messages = await attempt(START, script, world)
     return outcome, messages, len(world.log.commits)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.agent import compaction
 from core.agent.compaction import Material, NotFolded, Summary
 from core.agent.events import ContextFolded, FoldFailed, TurnEvent
-from core.agent.loop import Agent, Answered, Failed, LoopOptions, Outcome, Prefix, run_turn
+from core.agent.loop import Agent, Answered, Failed, LoopOptions, Prefix, TurnResult, run_turn
 from core.agent.steps import Folded, Injected, Started, TurnInput
 from core.ports import Completion, FailureKind, ModelFailure, Reply, Request, Usage
 from core.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
@@ -41,7 +41,7 @@ async def turn(
     *,
     seen: list[TurnEvent] | None = None,
     counted: int = 0,
-) -> Outcome:
+) -> TurnResult:
     agent = Agent(prefix=Prefix("s"), model=model, compactor=compactor, options=LoopOptions())
     events: list[TurnEvent] = [] if seen is None else seen
     return await run_turn(
