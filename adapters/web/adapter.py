@@ -74,12 +74,19 @@ class WebPlatform:
         options = self._options
         logins = await asyncio.to_thread(Logins, options.folder, options.token, self._clock)
         guard = Guard(logins, options.port, options.origins)
-        listener = Listener(options, self._application(intake, guard, logins))
         self._hub.reopen()
         try:
+            async with asyncio.TaskGroup() as group:
+                routes = self._routes(intake, guard, logins, group)
+                await self._serve(Listener(options, application(guard, routes)), intake)
+        except BaseExceptionGroup as failures:
+            raise _only(failures) from None
+
+    async def _serve(self, listener: Listener, intake: Intake) -> None:
+        try:
             port = await listener.start()
-            self._listening = address(options.host, port)
-            options.announce(self._listening)
+            self._listening = address(self._options.host, port)
+            self._options.announce(self._listening)
             intake.caught_up(self.name)  # what browsers could not send they send by themselves
             while True:
                 await asyncio.to_thread(self._files.sweep, self._clock.now())
@@ -89,7 +96,9 @@ class WebPlatform:
             self._hub.close()
             await listener.close()
 
-    def _application(self, intake: Intake, guard: Guard, logins: Logins) -> web.Application:
+    def _routes(
+        self, intake: Intake, guard: Guard, logins: Logins, group: asyncio.TaskGroup
+    ) -> Sequence[web.RouteDef]:
         pages = Pages(guard, logins, self._attempts)
         stream = Stream(self._hub, guard, self._options.ping_s)
         api = Api(
@@ -100,9 +109,10 @@ class WebPlatform:
             hub=self._hub,
             clock=self._clock,
             commands=self._commands,
+            group=group,
         )
         events = web.get("/api/chats/{chat}/events", stream.serve)
-        return application(guard, (*pages.routes(), *api.routes(), events))
+        return (*pages.routes(), *api.routes(), events)
 
     def health(self) -> Health:
         """The page can be opened or not; that nobody looks at it is no fault."""
@@ -182,3 +192,9 @@ class WebPlatform:
     async def download(self, attachment: Attachment, to: Path) -> None:
         """Copy a file that a browser sent."""
         await asyncio.to_thread(self._files.fetch, attachment, to)
+
+
+def _only(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error of a group of one, else the group."""
+    first = failures.exceptions[0]
+    return first if len(failures.exceptions) == 1 else failures

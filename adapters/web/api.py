@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -18,16 +19,20 @@ from adapters.web import decode
 from adapters.web.chats import Chats
 from adapters.web.encode import IMAGES, listed
 from adapters.web.files import BLOCK, Files
-from adapters.web.guard import refused
+from adapters.web.guard import refused, unsaved
 from adapters.web.hub import Hub
 from adapters.web.options import MenuEntry, Past
 from core.errors import TransientError
-from core.messages import Ack, Address, Handled, Inbound, PlatformName, Queued, Refused
+from core.messages import Ack, Address, Handled, Inbound, PlatformName, Press, Queued, Refused
 from core.ports import Clock, Intake
 from core.sessions.conversation import Place
 from core.transcript import Json
 
 MAX_BODY = 2 * 1024 * 1024
+SAVING_S = 2.0
+"""A press that is not stored by then is answered all the same: a person presses again soon."""
+SAVING = "Saving …"
+LATE = "That press was not saved. Press again."
 UNREADABLE = "The browser sent something that cannot be read; reload the page."
 
 
@@ -44,7 +49,9 @@ class Api:
         hub: Hub,
         clock: Clock,
         commands: Sequence[MenuEntry],
+        group: asyncio.TaskGroup,
     ) -> None:
+        self._group = group
         self._intake = intake
         self._past = past
         self._chats = chats
@@ -108,13 +115,29 @@ class Api:
         return web.json_response({"message": told | {"behind": behind}})
 
     async def press(self, request: web.Request) -> web.Response:
-        """Take a press on a button."""
+        """Take a press on a button. One that is not stored soon is told so, and goes on."""
         chat = _chat(request)
         pressed = decode.press(chat, await _body(request), self._clock.now())
-        ack = await self._accept(pressed)
+        saving = self._group.create_task(self._press(pressed), name="web-press")
+        await asyncio.wait({saving}, timeout=SAVING_S)
+        if saving.done():
+            return saving.result()
+        saving.add_done_callback(partial(self._tell_late, chat))
+        return web.json_response({"text": SAVING})
+
+    async def _press(self, pressed: Press) -> web.Response:
+        try:
+            ack = await self._accept(pressed)
+        except TransientError as error:
+            return unsaved(error)
         if isinstance(ack, Refused):
             return _refusal(ack)
         return web.json_response({"text": ack.text if isinstance(ack, Handled) else ""})
+
+    def _tell_late(self, chat: str, saving: asyncio.Task[web.Response]) -> None:
+        """What became of a press that was answered before anybody knew."""
+        if not saving.cancelled() and saving.result().status != 200:
+            self._hub.publish(chat, "remark", {"text": LATE})
 
     async def _accept(self, inbound: Inbound) -> Ack:
         [ack] = await self._intake.accept((inbound,))

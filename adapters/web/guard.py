@@ -18,7 +18,7 @@ from core.errors import TransientError, UserError
 SAFE = frozenset({"GET", "HEAD"})
 PUBLIC = "/assets/"
 LOGIN = "/login"
-UNSAVED = "Not saved: {reason}. Nothing is lost; send it again."
+UNSAVED = "Not saved yet: {reason}."
 CSP = "; ".join(
     (
         "default-src 'none'",
@@ -112,6 +112,11 @@ def refused(status: int, error: str) -> web.Response:
     return web.json_response({"error": error}, status=status)
 
 
+def unsaved(error: TransientError) -> web.Response:
+    """What a person sent is not stored; the page sends it again."""
+    return refused(503, UNSAVED.format(reason=str(error).rstrip(".")))
+
+
 def middleware(guard: Guard) -> Middleware:
     """The guard before every handler."""
 
@@ -128,7 +133,7 @@ def middleware(guard: Guard) -> Middleware:
         except UserError as error:
             return refused(400, str(error))
         except TransientError as error:
-            return refused(503, UNSAVED.format(reason=str(error).rstrip(".")))
+            return unsaved(error)
 
     return check
 

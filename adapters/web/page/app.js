@@ -70,6 +70,7 @@ const live = new Live({
   mark: ({ id, mark }) => log.mark(id, mark),
   activity: showActivity,
   chats: refreshChats,
+  remark: link,
   reset: () => load(chat),
 });
 
@@ -191,8 +192,8 @@ setInterval(showElapsed, 1000);
 async function press(what, button, row) {
   for (const each of row.children) each.disabled = true;
   try {
-    await post(`/api/chats/${chat}/presses`, { id: freshId(), message: what.id, command: button.command });
-    link("");
+    const { text } = await post(`/api/chats/${chat}/presses`, { id: freshId(), message: what.id, command: button.command });
+    link(text === "Saving …" ? text : "");
   } catch (failure) {
     link(failure.message);
   } finally {

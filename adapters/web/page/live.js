@@ -58,6 +58,7 @@ export class Live {
     take("edit", (what) => this.on.edit(what));
     take("mark", (what) => this.on.mark(what));
     take("activity", (what) => this.on.activity(what));
+    take("remark", ({ text }) => this.on.remark(text));
     take("chats", () => this.on.chats());
     take("reset", () => this.on.reset());
   }

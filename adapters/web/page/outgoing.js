@@ -3,6 +3,8 @@
 
 import { post } from "./api.js";
 
+const LONGEST_MS = 20_000;
+
 const shelf = (chat) => `unsent:${chat}`;
 
 export class Outgoing {
@@ -10,6 +12,8 @@ export class Outgoing {
     this.on = on;
     this.waiting = [];
     this.busy = false;
+    this.pause = 1_000;
+    this.timer = 0;
   }
 
   // What an earlier life of this tab could not send.
@@ -35,6 +39,7 @@ export class Outgoing {
   }
 
   async pump() {
+    clearTimeout(this.timer);
     if (this.busy) return;
     this.busy = true;
     const chat = this.chat;
@@ -53,12 +58,16 @@ export class Outgoing {
       const answer = await post(`/api/chats/${chat}/messages`, { id: message.id, text: message.text, files: message.files.map((file) => file.id) });
       if (this.chat !== chat) this.forget(chat, message.id);
       else this.remove(message.id);
+      this.pause = 1_000;
       this.on.sent(chat, answer);
       return true;
     } catch (failure) {
       if (!failure.again && this.chat === chat) this.remove(message.id);
       this.on.failed(chat, message, failure);
-      return !failure.again;
+      if (!failure.again) return true;
+      this.timer = setTimeout(() => this.pump(), this.pause);
+      this.pause = Math.min(this.pause * 2, LONGEST_MS);
+      return false;
     }
   }
 

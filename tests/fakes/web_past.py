@@ -1,0 +1,39 @@
+"""A past that is kept in memory: what the store would remember of web chats."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from core.messages import LaneKey, PlatformName, RemoteId, Say
+from core.sessions.conversation import ChatFact, Conversation, Line, Place, Told
+
+
+@dataclass(slots=True)
+class FakePast:
+    """Add to `lines`; `cards` are the status messages as they should read now."""
+
+    lines: dict[LaneKey, list[Line]] = field(default_factory=lambda: defaultdict(list))
+    cards: dict[LaneKey, tuple[RemoteId, Say]] = field(default_factory=dict)
+
+    async def conversation(
+        self, lane: LaneKey, *, before: Place | None = None, limit: int = 200
+    ) -> Conversation:
+        """See `Past.conversation`."""
+        lines = self.lines.get(lane, [])
+        end = len(lines) if before is None else before.inbox
+        begin = max(0, end - limit)
+        return Conversation(tuple(lines[begin:end]), Place(begin, begin) if begin else None)
+
+    async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
+        """See `Past.chats`."""
+        facts = []
+        for lane, lines in self.lines.items():
+            said = [line for line in lines if isinstance(line, Told)]
+            if said:
+                facts.append(ChatFact(lane=lane, first=said[0].text, last=said[-1].at))
+        return tuple(sorted(facts, key=lambda fact: fact.last, reverse=True))
+
+    async def card(self, lane: LaneKey) -> tuple[RemoteId, Say] | None:
+        """See `Past.card`."""
+        return self.cards.get(lane)
