@@ -23,6 +23,7 @@ from adapters.sqlite.lane_rows import (
     save_lane,
 )
 from core.goals.goal import Goal
+from core.goals.texts import counted
 from core.messages import LaneKey, Outbound, Say, TurnId
 from core.pairing import Admit, Expel, Mistry, PairingChange, welcome
 from core.sessions import machine
@@ -260,7 +261,8 @@ class Transaction:
         title, turns = self.conn.execute(
             "SELECT title, turns FROM session WHERE id = ?", (target,)
         ).fetchone()
-        self.post(lane.key, Say(f"✦ Back in session “{title or '(empty)'}” ({turns} turns)."))
+        worked = counted(turns, "turn")
+        self.post(lane.key, Say(f"✦ Back in session “{title or '(empty)'}” ({worked})."))
         self.advance(self.open_lane(lane.key), SessionEntered())
 
     def _wake_at(self, lane: Lane, due: float | None) -> None:

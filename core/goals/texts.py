@@ -17,6 +17,11 @@ def brief(text: str, limit: int = SHOWN) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things: `1 turn`, `2 turns`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def was_set(goal: str, turns: int) -> str:
     """The line under a new goal."""
     return f"⊙ Goal set ({turns}-turn budget): {brief(goal)}"

@@ -247,7 +247,7 @@ def show(lane: Lane, goal: Goal, spent: Spent, now: float) -> str:
 
 
 def _budget(budget: Budget) -> str:
-    parts = [f"{budget.turns} turns"]
+    parts = [texts.counted(budget.turns, "turn")]
     parts.append("any tokens" if budget.tokens is None else f"{budget.tokens:,} tokens")
     parts.append("any cost" if budget.cost is None else f"${budget.cost:g}")
     parts.append("any time" if budget.seconds is None else show_duration(budget.seconds))

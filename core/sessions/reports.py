@@ -34,7 +34,7 @@ def all_sessions(lane: Lane, found: Sequence[SessionFact]) -> str:
 def _session(fact: SessionFact) -> str:
     goal = f" · goal {fact.goal}" if fact.goal else ""
     title = texts.brief(fact.title, 60) or "(empty)"
-    return f"{title} · {fact.turns} turns{goal}"
+    return f"{title} · {texts.counted(fact.turns, 'turn')}{goal}"
 
 
 def place(lane: LaneKey) -> str:
@@ -49,7 +49,8 @@ def place(lane: LaneKey) -> str:
 def status_of(lane: Lane, order: Order, facts: Facts) -> str:
     """The answer to `/status`."""
     what = "A turn is running" if not isinstance(lane.phase, Idle) else "No turn is running"
-    lines = [f"{what}; {lane.messages} messages wait."]
+    wait = "waits" if lane.messages == 1 else "wait"
+    lines = [f"{what}; {texts.counted(lane.messages, 'message')} {wait}."]
     goal = lane.slot.goal
     if goal is not None and goal.status is not GoalStatus.CLEARED:
         lines.append(status(lane, goal, facts.spent(goal.id), order.now))

@@ -168,8 +168,8 @@ async def test_owners_see_the_sessions_of_all_chats(rig: Rig) -> None:
     await talked(rig, "two", OTHER_LANE)
     assert await told(rig, "/sessions all") == (
         "Sessions of all chats, newest first (/resume #N brings one here):\n"
-        "#2 telegram 200 · two · 1 turns\n"
-        "#1 telegram 100 · one · 1 turns ← here"
+        "#2 telegram 200 · two · 1 turn\n"
+        "#1 telegram 100 · one · 1 turn ← here"
     )
     await rig.heard()
     await rig.tell("/sessions all", MEMBER)
@@ -190,7 +190,7 @@ async def test_a_session_moves_here_with_its_transcript(rig: Rig) -> None:
     assert texts(begun) == ["go on"]
     assert begun.turn.session == other.turn.session
     assert len(await rig.store.history(begun.turn.session)) == 2
-    assert await rig.heard() == ["✦ Back in session “two” (1 turns)."]
+    assert await rig.heard() == ["✦ Back in session “two” (1 turn)."]
     await rig.accept(rig.message("three", lane=OTHER_LANE))
     there = await rig.turn(OTHER_LANE)
     assert there.turn.session not in {begun.turn.session, 1}
@@ -237,7 +237,7 @@ async def test_ones_own_session_is_gone_to_by_either_number(rig: Rig) -> None:
     await rig.begin()
     await rig.tell("/resume #1", MEMBER)
     await rig.begin()
-    assert (await rig.heard())[-1] == "✦ Back in session “one” (1 turns)."
+    assert (await rig.heard())[-1] == "✦ Back in session “one” (1 turn)."
 
 
 async def test_where_a_thread_is_is_said(rig: Rig) -> None:

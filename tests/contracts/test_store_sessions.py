@@ -39,7 +39,7 @@ async def test_resume_goes_back_with_the_whole_transcript_and_prefix(rig: Rig) -
     assert again.prefix == "prefix"
     history = await rig.store.history(again.turn.session)
     assert [entry.text for entry in history] == ["remember 42", "an answer"]
-    assert await rig.heard() == ["✦ Back in session “remember 42” (1 turns)."]
+    assert await rig.heard() == ["✦ Back in session “remember 42” (1 turn)."]
 
 
 async def test_sessions_lists_newest_first_with_their_goals(rig: Rig) -> None:
@@ -52,7 +52,7 @@ async def test_sessions_lists_newest_first_with_their_goals(rig: Rig) -> None:
     lines = said.splitlines()
     assert lines[1] == "1. (empty) · 0 turns ← here"
     assert lines[2].startswith("2. ")
-    assert lines[2].endswith("· 1 turns · goal done")
+    assert lines[2].endswith("· 1 turn · goal done")
 
 
 async def test_resume_takes_a_number_of_the_list(rig: Rig) -> None:
@@ -64,7 +64,7 @@ async def test_resume_takes_a_number_of_the_list(rig: Rig) -> None:
     await rig.heard()
     await rig.tell("/resume 4")
     assert isinstance(await rig.begin(), Rest)
-    assert await rig.heard() == ["✦ Back in session “a” (1 turns)."]
+    assert await rig.heard() == ["✦ Back in session “a” (1 turn)."]
     await rig.tell("/resume 4")
     assert await rig.heard() == ["You are in that session already."]
     await rig.tell("/resume 9")
@@ -98,7 +98,7 @@ async def test_new_suspends_a_goal_and_resume_goes_on_with_one_line(rig: Rig) ->
     assert await rig.heard() == [
         "✦ Back in session “"
         + (await rig.store.history(begun.turn.session))[0].text[:120]
-        + "” (1 turns).",
+        + "” (1 turn).",
         "▶ Going on with the goal (1/20 turns): Write four files",
     ]
 

@@ -24,12 +24,12 @@ async def test_a_new_session_knows_nothing_of_the_old_one(tmp_path: Path) -> Non
         bot.say("/sessions")
         await bot.heard(
             "Sessions of this chat, newest first (/resume N goes to one):\n"
-            "1. who am I? · 1 turns ← here\n"
-            "2. I am Anna · 1 turns"
+            "1. who am I? · 1 turn ← here\n"
+            "2. I am Anna · 1 turn"
         )
         bot.say("/resume")
         bot.say("who am I?")
-        await bot.heard("✦ Back in session “I am Anna” (1 turns).", "Anna.")
+        await bot.heard("✦ Back in session “I am Anna” (1 turn).", "Anna.")
         assert len(bot.models.of("main")[2].messages()) == 4
 
 
@@ -58,7 +58,7 @@ async def test_switches_wait_their_turn_and_know_of_each_other(tmp_path: Path) -
         bot.say("/resume 1")
         bot.say("three")
         bot.models.open("slow")
-        back = "✦ Back in session “one” (1 turns)."
+        back = "✦ Back in session “one” (1 turn)."
         here = "You are in that session already."
         said = await bot.heard("3.")
         assert [words for words in said if words != here] == ["1.", NEW, "2.", back, "3."]
@@ -81,11 +81,11 @@ async def test_a_goal_is_suspended_by_new_and_goes_on_by_resume(tmp_path: Path) 
         bot.say("hi")
         await bot.heard("Something else.")
         bot.say("/sessions")
-        await bot.heard("2. write it · 1 turns · goal active")
+        await bot.heard("2. write it · 1 turn · goal active")
         bot.models.script("judge", NOT_YET, DONE)
         bot.say("/resume 2")
         said = await bot.heard(
-            "✦ Back in session “write it” (1 turns).",
+            "✦ Back in session “write it” (1 turn).",
             "▶ Going on with the goal (1/20 turns): write it",
             "↻ Continuing toward goal (1/20): Not yet.",
             "The rest.",
@@ -103,7 +103,7 @@ async def test_a_paused_goal_stays_paused_in_its_session(tmp_path: Path) -> None
         bot.say("/new")
         await bot.heard(NEW)
         bot.say("/resume")
-        await bot.heard("✦ Back in session “write it” (1 turns).")
+        await bot.heard("✦ Back in session “write it” (1 turn).")
         said = await bot.all_said()
         assert "▶" not in "".join(said)
         assert "⊙ Goal (paused, 0/20 turns)" in await bot.status()

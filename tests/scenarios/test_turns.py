@@ -195,7 +195,7 @@ async def test_the_status_of_a_chat(tmp_path: Path) -> None:
         bot.say("hello?")
         bot.say("/status")
         await bot.heard(
-            "A turn is running; 1 messages wait.\n⊙ Goal (active, 0/20 turns): write it\n"
+            "A turn is running; 1 message waits.\n⊙ Goal (active, 0/20 turns): write it\n"
         )
 
 

@@ -206,7 +206,7 @@ def test_only_messages_are_counted_as_waiting_messages() -> None:
     _, effects = order(shell.lane, 9, "status")
     (told,) = effects
     assert isinstance(told, Post)
-    assert told.text.startswith("No turn is running; 1 messages wait.")
+    assert told.text.startswith("No turn is running; 1 message waits.")
     _, effects = order(shell.lane, 10, "stop")
     assert effects[-1] == Post("⏹ Stopped. Goal paused; 1 waiting messages dropped.")
 
