@@ -155,6 +155,10 @@ class FakeSlack(Populace):
         last = [f"{c.method} {c.params} -> {c.outcome}" for c in list(self.calls)[-8:]]
         raise AssertionError(f"not seen within {within_s} s; last calls:\n" + "\n".join(last))
 
+    async def opened(self, count: int) -> None:
+        """Returns when that many sockets have been opened since the start."""
+        await self.wait_for(lambda: self.delivery.opened >= count)
+
     def changed(self) -> None:
         """Ask every waiting predicate again."""
         for waiter in self._waiters:

@@ -48,8 +48,8 @@ class Delivery:
         self.url = ""
         self.signing_secret = ""
         self.sockets: list[web.WebSocketResponse] = []
-        self.deaf = False
-        """While set, sockets carry nothing and answer no ping, and yet stay open."""
+        self.deaf: list[web.WebSocketResponse] = []
+        """Sockets that carry nothing and answer no ping, and yet stay open."""
         self.mute = False
         """While set, new sockets get no hello."""
         self.closed_door = False
@@ -126,6 +126,10 @@ class Delivery:
             if (transport := getattr(socket._req, "transport", None)) is not None:
                 transport.abort()
 
+    def deafen(self) -> None:
+        """Let all sockets of this moment go deaf."""
+        self.deaf = list(self.sockets)
+
     async def refresh(self, reason: str = "refresh_requested") -> None:
         """Ask for a new connection on every socket."""
         for socket in list(self.sockets):
@@ -137,7 +141,7 @@ class Delivery:
             await socket.send_str(text)
 
     async def _heard(self, socket: web.WebSocketResponse, message: aiohttp.WSMessage) -> None:
-        if self.deaf:
+        if socket in self.deaf:
             return
         if message.type is WSMsgType.PING:
             self.pings += 1
@@ -162,8 +166,8 @@ class Delivery:
                 self._wake.clear()
                 if self.url:
                     await self._post_all(session)
-                elif self.sockets and not self.deaf:
-                    await self._send_all(self.sockets[-1])
+                elif hearing := [s for s in self.sockets if s not in self.deaf]:
+                    await self._send_all(hearing[-1])
 
     async def _send_all(self, socket: web.WebSocketResponse) -> None:
         for envelope in self.pending:
