@@ -8,6 +8,7 @@ import sqlite3
 from adapters.sqlite import codec
 from core.agent.steps import Step, TurnInput
 from core.agent.trace import Trace, replay
+from core.fence import one_line
 from core.messages import TurnId
 from core.sessions.lane import Outcome, RowKind, Turn
 from core.sessions.ports import ReceiptOf
@@ -82,9 +83,20 @@ def _append(
             "INSERT OR REPLACE INTO checkpoint (session, n, summary) VALUES (?, ?, ?)",
             (turn.session, start + count, summary),
         )
-    first = next((e.text for e in entries if not isinstance(e, Assistant)), "")
     conn.execute(
         "UPDATE session SET entries = entries + ?, turns = turns + 1, "
         "title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
-        (len(entries), first[:TITLE_LENGTH], turn.session),
+        (len(entries), _title(conn, turn, entries), turn.session),
     )
+
+
+def _title(conn: sqlite3.Connection, turn: Turn, entries: tuple[Entry, ...]) -> str:
+    """What a session that begins with this turn is listed as: one line of what was asked, and of
+    a goal its own text without the contract."""
+    asked = next((e.text for e in entries if not isinstance(e, Assistant)), "")
+    if turn.kind is RowKind.KICKOFF:
+        (payload,) = conn.execute(
+            "SELECT payload FROM inbox WHERE seq = ?", (turn.rows[0],)
+        ).fetchone()
+        asked = str(json.loads(payload)["text"])
+    return one_line(asked, TITLE_LENGTH)

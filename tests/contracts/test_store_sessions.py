@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.sessions.lane import Rest
 from core.sessions.ports import Begun
 from tests.contracts.store_rig import DONE, LANE, MEMBER, NOT_DONE, OTHER_LANE, Rig, texts
@@ -96,11 +98,36 @@ async def test_new_suspends_a_goal_and_resume_goes_on_with_one_line(rig: Rig) ->
     assert isinstance(begun, Begun)
     assert begun.goal is not None
     assert await rig.heard() == [
-        "✦ Back in session “"
-        + (await rig.store.history(begun.turn.session))[0].text[:120]
-        + "” (1 turn).",
+        "✦ Back in session “Write four files” (1 turn).",
         "▶ Going on with the goal (1/20 turns): Write four files",
     ]
+
+
+@pytest.mark.parametrize(
+    ("begin", "title"),
+    [
+        ("/goal Write a poem\n about rain\nverify: cat poem.txt", "Write a poem about rain"),
+        ("one line\nand\tanother", "one line and another"),
+        ("word " * 50, "word " * 23 + "word…"),
+    ],
+)
+async def test_a_session_is_listed_by_one_line_of_what_it_began_with(
+    rig: Rig, begin: str, title: str
+) -> None:
+    await (rig.tell(begin) if begin.startswith("/") else rig.say(begin))
+    await rig.answer(await rig.turn())
+    await rig.heard()
+    await rig.tell("/sessions")
+    [said] = await rig.heard()
+    listed = said.splitlines()
+    assert len(listed) == 2
+    shown = listed[1].removeprefix("1. ").partition(" · 1 turn")[0]
+    assert shown == title or title.startswith(shown.rstrip("…"))
+    await rig.tell("/new")
+    await rig.begin()
+    await rig.tell("/resume")
+    await rig.begin()
+    assert f"✦ Back in session “{title}” (1 turn)." in await rig.heard()
 
 
 async def test_a_verdict_that_comes_while_its_session_is_away_is_dropped_and_asked_again(
