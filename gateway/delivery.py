@@ -7,9 +7,11 @@ it is sent once more. The store knows; this only carries.
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -23,12 +25,56 @@ from gateway.platforms import Platforms
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
+
 REPEAT = "(may be a repeat) "
 GIVE_UP_S = 24 * 3600.0
-FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 300.0
-EMPTY = math.inf
-"""The pause of a lane in which nothing is left to send."""
+GIVE_UP_TRIES = 20
+"""With so few tries in a day nobody can say that the chat cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """Seconds between two tries of one message: the first pause doubles up to the longest, and
+    nothing but a success makes one shorter than the least."""
+
+    least_s: float = 1.0
+    first_s: float = 1.0
+    longest_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A try that failed; `after` is the pause that the platform asked for, None for our own."""
+
+    after: float | None
+
+
+class Settled(Enum):
+    """A head that is done with, and what stands behind it."""
+
+    MORE = auto()
+    EMPTY = auto()
+
+
+@dataclass(slots=True)
+class Head:
+    """How the head of a lane has fared in this run. A machine that was off or asleep, and a clock
+    that was set, have tried nothing: only time in which tries were made is counted."""
+
+    id: int = 0
+    since: float = 0.0
+    tries: int = 0
+
+    def tried(self, id_: int, now: float) -> None:
+        """One more try failed, at that monotonic time."""
+        if self.id != id_:
+            self.id, self.since, self.tries = id_, now, 0
+        self.tries += 1
+
+    def hopeless(self, now: float) -> bool:
+        """Whether it was tried for a day, and often."""
+        return now - self.since > GIVE_UP_S and self.tries >= GIVE_UP_TRIES
 
 
 class Delivery:
@@ -41,15 +87,21 @@ class Delivery:
         narrator: Narrator,
         clock: Clock,
         stir: Callable[[], None],
+        pauses: Pauses = Pauses(),
     ) -> None:
         self._store = store
         self._platforms = platforms
         self._narrator = narrator
         self._clock = clock
+        self._pauses = pauses
         self._pumps = LaneTasks(self._pump, "deliver", ended=stir)
+        self._fresh: dict[LaneKey, asyncio.Event] = {}
 
     def enlist(self, lane: LaneKey) -> None:
-        """The lane may have something to send."""
+        """The lane may have something to send. Something new in a chat is a sign that it can be
+        reached again, so that a pause of our own ends."""
+        if (fresh := self._fresh.get(lane)) is not None:
+            fresh.set()
         self._pumps.enlist(lane)
 
     async def run(self) -> None:
@@ -61,51 +113,88 @@ class Delivery:
         await self._pumps.idle()
 
     async def _pump(self, lane: LaneKey) -> None:
-        pause = FIRST_PAUSE_S
         platform = self._platforms.at(Address.of(lane))
         if platform is None:
             return  # not in this run, or not for this chat; the rows wait for one in which it is
+        fresh = self._fresh[lane] = asyncio.Event()
+        try:
+            await self._empty(lane, platform, fresh)
+        finally:
+            del self._fresh[lane]
+
+    async def _empty(self, lane: LaneKey, platform: Platform, fresh: asyncio.Event) -> None:
+        """Send until nothing is left."""
+        pause, head = self._pauses.first_s, Head()
         while True:
+            fresh.clear()
             try:
                 out = await self._store.next_outgoing(lane, now=self._clock.now())
-                wait = EMPTY if out is None else await self._attempt(platform, out)
+                went = Settled.EMPTY if out is None else await self._attempt(platform, out, head)
             except TransientError as error:  # the store's own: its disk is full
                 log.error("outbox_stuck", lane=lane, error=str(error))
-                wait = None
-            if wait == EMPTY:
-                return
-            if wait == 0.0:
-                pause = FIRST_PAUSE_S
-                continue
-            await asyncio.sleep(wait or pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
+                went = Failed(None)
+            match went:
+                case Settled.EMPTY:
+                    return
+                case Settled.MORE:
+                    pause = self._pauses.first_s
+                case Failed(after) if after:
+                    await asyncio.sleep(after)
+                case Failed():
+                    cut = await self._rest(pause, fresh)
+                    pause = self._pauses.first_s if cut else pause * 2
+                    pause = min(pause, self._pauses.longest_s)
 
-    async def _attempt(self, platform: Platform, out: Outgoing) -> float | None:
-        """Send once. Returns 0.0 when the row is settled, EMPTY when it was the last one, else
-        how long to wait, None for the usual pause."""
+    async def _rest(self, pause: float, fresh: asyncio.Event) -> bool:
+        """Sit a pause out, or only the least one when something new is to be sent; whether it was
+        cut."""
+        least = self._pauses.least_s
+        await asyncio.sleep(least)
+        try:
+            async with asyncio.timeout(max(0.0, pause - least)):
+                await fresh.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _attempt(self, platform: Platform, out: Outgoing, head: Head) -> Settled | Failed:
+        """Send once, and store what came of it."""
         try:
             remote = await self._deliver(platform, out)
         except TransientError as error:
-            return await self._again(out, error)
+            return await self._again(out, head, error)
         except (PermanentError, UserError) as error:
             await self._bury(out, str(error))
-            return 0.0
+            return Settled.MORE
         except Exception as error:  # the border of a delivery: a bug must not stop the lane
             log.exception("delivery_crashed", lane=out.lane, outbox=out.id)
-            return await self._again(out, TransientError(str(error), doubtful=True))
-        return 0.0 if await self._store.sent(out, remote) else EMPTY
+            return await self._again(out, head, TransientError(str(error), doubtful=True))
+        more = await self._stored(out, partial(self._store.sent, out, remote))
+        return Settled.MORE if more else Settled.EMPTY
 
-    async def _again(self, out: Outgoing, error: TransientError) -> float | None:
-        if self._clock.now() - out.first_try > GIVE_UP_S:
-            await self._bury(out, f"not delivered within a day: {error}")
-            return 0.0
+    async def _again(self, out: Outgoing, head: Head, error: TransientError) -> Settled | Failed:
+        now = self._clock.monotonic()
+        head.tried(out.id, now)
+        if head.hopeless(now):
+            await self._bury(out, f"not delivered within a day, {head.tries} tries: {error}")
+            return Settled.MORE
         log.warning("delivery_failed", lane=out.lane, outbox=out.id, error=str(error))
-        await self._store.unsent(out, doubtful=error.doubtful)
-        return error.retry_after
+        await self._stored(out, partial(self._store.unsent, out, doubtful=error.doubtful))
+        return Failed(error.retry_after)
 
     async def _bury(self, out: Outgoing, reason: str) -> None:
         log.error("undeliverable", lane=out.lane, outbox=out.id, error=reason)
-        await self._store.dead(out, reason)
+        await self._stored(out, partial(self._store.dead, out, reason))
+
+    async def _stored(self, out: Outgoing, job: Callable[[], Awaitable[T]]) -> T:
+        """Store what has become of a message. It has happened, and forgetting it for want of
+        space would send the message again, or mark it as a repeat that it is not."""
+        while True:
+            try:
+                return await job()
+            except TransientError as error:
+                log.error("outcome_not_stored", lane=out.lane, outbox=out.id, error=str(error))
+                await asyncio.sleep(self._pauses.least_s)
 
     async def _deliver(self, platform: Platform, out: Outgoing) -> RemoteId:
         address = Address.of(out.lane)
