@@ -43,10 +43,12 @@ class Link:
             max_messages=None,
             http_trace=traced(self._options.api_base),
         )
+        is_in = False
         try:
             async with asyncio.timeout(self._options.connect_s):
                 await client.login(self._options.token)
-        except BaseException:
-            await close(client, self._options.close_s)
-            raise
+            is_in = True
+        finally:
+            if not is_in:
+                await close(client, self._options.close_s)
         return client

@@ -197,6 +197,7 @@ class Session(discord.Client):
 
     async def on_ready(self) -> None:
         """The session knows its world."""
+        log.info("Discord is connected: %s, in %d servers", self.user, len(self.guilds))
         self._pulse.well()
         self.hears.ready(self)
 

@@ -1,0 +1,57 @@
+"""Discord in the program: started where it is enabled, loaded only then, described as it is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import discord
+import pytest
+
+from gateway.cli.start import _platforms
+from gateway.settings import load
+
+PAGE = Path(__file__).parents[2] / "docs" / "discord.md"
+TOKEN = urlsafe_b64encode(b"123456789012345678").decode() + ".x.y"
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Path:
+    """The page's configuration as a file."""
+    [example] = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    path = tmp_path / "config.yaml"
+    path.write_text(example, encoding="utf-8")
+    return path
+
+
+def test_the_pages_configuration_starts_discord(shown: Path) -> None:
+    settings = load(shown, environ={"DISCORD_TOKEN": TOKEN})
+    assert settings.access.discord.owners == (123456789012345678,)
+    assert [maker.__name__ for maker in _platforms(settings)] == ["discord"]
+
+
+def test_the_pages_invitation_asks_for_what_the_bot_needs() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    asked = re.search(r"scope=([\w.+]+)&permissions=(\d+)", text)
+    assert asked is not None
+    assert set(asked[1].split("+")) == {"bot", "applications.commands"}
+    permissions = discord.Permissions(int(asked[2]))
+    assert {name for name, given in permissions if given} == {
+        "read_messages",
+        "send_messages",
+        "send_messages_in_threads",
+        "attach_files",
+        "read_message_history",
+        "add_reactions",
+    }
+
+
+def test_the_sdk_is_not_loaded_where_discord_is_not_enabled() -> None:
+    code = (
+        "import sys; from gateway.cli.start import _platforms; from gateway.settings import load;"
+        "_platforms(load(None)); sys.exit('discord' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
