@@ -27,7 +27,6 @@ LATER = {
     "auxiliary.acceptance_judge": "delegation",
     "auxiliary.critic": "gates",
     "auxiliary.transcription": "voice transcription",
-    "workspace.allow": "`/workspace` command",
     "workspace.dangerous": "approvals; dangerous commands are always refused",
 }
 """Keys that belong to parts this version does not have, and the part."""
