@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import queue
 import sqlite3
@@ -18,8 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Generic, TypeAlias, TypeVar, cast
 
+from adapters.sqlite.holder import holder_of
 from adapters.sqlite.syncer import FATAL_EXIT, Syncer
 from core.errors import TransientError
 
@@ -31,9 +34,19 @@ Job: TypeAlias = Callable[[sqlite3.Connection], T]
 RESERVE_BYTES = 16 * 1024 * 1024
 MAX_BATCH = 1000
 
+PATIENCE_S = 60.0
+"""How long jobs wait for another program that has the database locked."""
+CLOSING_PATIENCE_S = 5.0
+"""The same once the program ends."""
+BUSY_PAUSE_S = 0.1
+
 FULL = (
     "The disk is full, so nothing new can be taken. Free some space on it; what was accepted "
     "is safe and goes on by itself."
+)
+HELD = (
+    "The database is locked by {holder}, so nothing can be stored. End that program or let it "
+    "finish; what was accepted is safe and goes on by itself."
 )
 
 
@@ -69,11 +82,16 @@ class Writer:
     """Runs jobs in order on its own connection; `submit` returns after the commit.
 
     The writer is never interrupted. `reserve` is a file of 16 MB that is given back to a full
-    disk, so that ends of turns still fit. Without a `syncer` no job waits for the disk.
+    disk, so that ends of turns still fit. Without a `syncer` no job waits for the disk. A
+    database that another program has locked is waited for, `patience_s` for each batch.
     """
 
     def __init__(
-        self, connect: Callable[[], sqlite3.Connection], reserve: Path, syncer: Syncer | None
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        reserve: Path,
+        syncer: Syncer | None,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._connect = connect
         self._reserve = reserve
@@ -81,6 +99,9 @@ class Writer:
         self._queue: queue.SimpleQueue[_Submitted[object] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._closed = False
+        self._patience_s = patience_s
+        self._holder = ""
+        """Who has the database locked, "" while it is free."""
 
     def start(self) -> None:
         """Start the thread; the connection is opened on it."""
@@ -95,7 +116,7 @@ class Writer:
         once it is committed. `early` is called, in the caller's loop, as soon as it is.
 
         Cancelling the caller does not take the job back. Raises what the job raised, or
-        TransientError when the disk is full.
+        TransientError when the disk is full or another program keeps the database locked.
         """
         if self._closed:
             raise TransientError("the store is closed")
@@ -154,33 +175,61 @@ class Writer:
         return batch
 
     def _commit(self, conn: sqlite3.Connection, batch: list[_Submitted[object]]) -> None:
-        if _run_batch(conn, batch):
+        since = monotonic()
+        if self._run_batch(conn, batch, since):
             return
         # The transaction is gone (disk full, I/O error): nothing of the batch stands. Run the
         # jobs again one by one, so that the one which cannot be stored fails alone.
         _free(self._reserve)
         for entry in batch:
             entry.result = entry.error = None
-            if not _run_batch(conn, [entry]):
+            if not self._run_batch(conn, [entry], since):
                 entry.error = TransientError(FULL)
 
+    def _run_batch(
+        self, conn: sqlite3.Connection, batch: list[_Submitted[object]], since: float
+    ) -> bool:
+        """Run and commit jobs together; False when the whole transaction was lost."""
+        try:
+            if not self._begun(conn, since):
+                for entry in batch:
+                    entry.error = TransientError(HELD.format(holder=self._holder))
+                return True
+            for entry in batch:
+                if not _run_one(conn, entry, alone=len(batch) == 1):
+                    return False
+            conn.execute("COMMIT")
+        except sqlite3.Error as error:
+            if not _is(error, sqlite3.SQLITE_FULL):
+                log.critical("commit failed, its outcome is unknown: %s", error)
+                os._exit(FATAL_EXIT)
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            return False
+        return True
 
-def _run_batch(conn: sqlite3.Connection, batch: list[_Submitted[object]]) -> bool:
-    """Run and commit jobs together; False when the whole transaction was lost."""
-    try:
-        conn.execute("BEGIN IMMEDIATE")
-        for entry in batch:
-            if not _run_one(conn, entry, alone=len(batch) == 1):
+    def _begun(self, conn: sqlite3.Connection, since: float) -> bool:
+        """Begin a transaction; False when another program kept the database locked all the time.
+        Nothing has run by then, so there is nothing to be in doubt of."""
+        while True:
+            try:
+                conn.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not _is(error, sqlite3.SQLITE_BUSY):
+                    raise
+            else:
+                if self._holder:
+                    log.warning("the database is free again")
+                self._holder = ""
+                return True
+            if not self._holder:
+                (_, _, path), *_ = conn.execute("PRAGMA database_list").fetchall()
+                self._holder = holder_of(path)
+                log.error("%s", HELD.format(holder=self._holder))
+            patience = min(self._patience_s, CLOSING_PATIENCE_S if self._closed else math.inf)
+            if monotonic() - since > patience:
                 return False
-        conn.execute("COMMIT")
-    except sqlite3.Error as error:
-        if not _is_full(error):
-            log.critical("commit failed, its outcome is unknown: %s", error)
-            os._exit(FATAL_EXIT)
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-        return False
-    return True
+            sleep(BUSY_PAUSE_S)
 
 
 def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool) -> bool:
@@ -192,10 +241,10 @@ def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool
     except BaseException as error:  # noqa: BLE001 - a job's fault is its caller's to handle
         if not conn.in_transaction:
             return False
-        entry.error = TransientError(FULL) if _is_full(error) else error
+        entry.error = TransientError(FULL) if _is(error, sqlite3.SQLITE_FULL) else error
         if alone:
             conn.execute("ROLLBACK")
-            conn.execute("BEGIN IMMEDIATE")
+            conn.execute("BEGIN")  # for the COMMIT; it takes no lock, so nobody can be in its way
         else:
             conn.execute("ROLLBACK TO job")
             conn.execute("RELEASE job")
@@ -205,8 +254,9 @@ def _run_one(conn: sqlite3.Connection, entry: _Submitted[object], *, alone: bool
     return True
 
 
-def _is_full(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+def _is(error: BaseException, code: int) -> bool:
+    """Whether it is SQLite's error of that kind, in whatever detail."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == code
 
 
 def _tell(entries: list[_Submitted[object]], how: Callable[[_Submitted[object]], None]) -> None:

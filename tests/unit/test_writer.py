@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ class Bench:
 
     folder: Path
     max_pages: int = 0
+    patience_s: float = 60.0
     statements: list[str] = field(default_factory=list)
 
     @property
@@ -39,6 +41,7 @@ class Bench:
         conn = sqlite3.connect(self.folder / "db", isolation_level=None, check_same_thread=False)
         conn.execute("PRAGMA journal_mode = WAL")
         conn.execute("PRAGMA synchronous = OFF")
+        conn.execute("PRAGMA busy_timeout = 10")
         conn.execute("CREATE TABLE IF NOT EXISTS t (n INTEGER, body BLOB)")
         if self.max_pages:
             conn.execute(f"PRAGMA max_page_count = {self.max_pages}")
@@ -49,7 +52,7 @@ class Bench:
     async def writer(self) -> AsyncIterator[Writer]:
         """The writer at work."""
         self.reserve.write_bytes(b"\0" * 4096)
-        writer = Writer(self.connect, self.reserve, None)
+        writer = Writer(self.connect, self.reserve, None, self.patience_s)
         writer.start()
         try:
             yield writer
@@ -204,6 +207,58 @@ async def test_closing_runs_what_was_submitted_and_takes_nothing_more(bench: Ben
             await writer.submit(insert(99))
         await writer.close()
     assert bench.stored() == list(range(9))
+
+
+@asynccontextmanager
+async def locked(bench: Bench) -> AsyncIterator[Process]:
+    """Another program that has begun to write into the file, and does not end it."""
+    code = (
+        "import sqlite3, sys\n"
+        f"conn = sqlite3.connect({str(bench.folder / 'db')!r}, isolation_level=None)\n"
+        "conn.execute('BEGIN IMMEDIATE')\n"
+        "print('held', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdin=PIPE, stdout=PIPE
+    )
+    assert other.stdout is not None
+    try:
+        assert await other.stdout.readline() == b"held\n"
+        yield other
+    finally:
+        other.kill()
+        await other.communicate()
+
+
+async def test_a_database_that_another_program_has_locked_is_waited_for(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with bench.writer() as writer, asyncio.TaskGroup() as group:
+        await writer.submit(insert(1))
+        async with locked(bench) as other:
+            waiting = group.create_task(writer.submit(insert(2)), name="waiting")
+            while not caplog.messages:  # noqa: ASYNC110 - the writer's thread sends no events
+                await asyncio.sleep(0.01)
+            assert not waiting.done()
+        assert await waiting == 2
+    said = caplog.messages
+    assert f"(process {other.pid})" in said[0]
+    assert "locked by python" in said[0]
+    assert said[1:] == ["the database is free again"]
+    assert bench.stored() == [1, 2]
+
+
+async def test_who_waits_too_long_for_another_program_is_told(bench: Bench) -> None:
+    bench.patience_s = 0.05
+    async with bench.writer() as writer:
+        await writer.submit(insert(1))
+        async with locked(bench):
+            with pytest.raises(TransientError, match=r"locked by python.*goes on by itself"):
+                await writer.submit(insert(2))
+            assert await outcome(writer, insert(2)) is TransientError
+        assert await writer.submit(insert(3)) == 3
+    assert bench.stored() == [1, 3]
 
 
 DYING = """
