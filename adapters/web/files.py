@@ -69,7 +69,8 @@ class Files:
             kept = Kept(id_, safe_name(name), mime_of(safe_name(name)), size)
             await asyncio.to_thread(self._finish, part, kept)
         except OSError as error:
-            raise TransientError(f"The file cannot be saved: {error.strerror}.") from error
+            reason = error.strerror or "it broke off"
+            raise TransientError(f"The file cannot be saved: {reason}.") from error
         finally:
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(part.unlink)
