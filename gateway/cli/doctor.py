@@ -62,5 +62,8 @@ def _examined(settings: Settings, file: Path | None, data: Path) -> list[Finding
     import asyncio
 
     from gateway.compose.doctor import examine
+    from gateway.logs import configure_logs
 
+    quiet = settings.logs.model_copy(update={"level": "error"})  # what fails is a finding
+    configure_logs(quiet, Redactor(secrets_of(settings)))
     return asyncio.run(examine(settings, file, data))

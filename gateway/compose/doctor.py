@@ -24,9 +24,9 @@ from adapters.telegram.options import BASE_URL as TELEGRAM_URL
 from adapters.telegram.probe import probe as probe_telegram
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.sandbox import Sandbox
-from core.errors import PursuitError, UserError
+from core.errors import UserError
 from core.findings import Finding, fault, warning, well
-from core.ports import FailureKind, ModelFailure, Request
+from core.ports import FailureKind, Model, ModelFailure, Request
 from core.transcript import User
 from gateway.clock import SystemClock
 from gateway.compose.local import folder as models_folder
@@ -144,13 +144,15 @@ async def _platforms(settings: Settings, http: aiohttp.ClientSession) -> AsyncIt
 
 async def _models(settings: Settings) -> AsyncIterator[Finding]:
     """One tiny call to each model that has a job."""
+    used = {choice.name: choice for choice in (chosen(settings, job) for job in JOBS)}
     models = Models(settings, None)
     try:
-        for choice in {
-            choice.name: choice for choice in (chosen(settings, j) for j in JOBS)
-        }.values():
-            check = f"model {choice.name}"
-            yield _local(check) if choice.local else await _call(models, choice, check)
+        remote = {name: models.of(choice) for name, choice in used.items() if not choice.local}
+        if remote:
+            await models.load()
+        for name, choice in used.items():
+            check = f"model {name}"
+            yield await _call(remote[name], choice, check) if name in remote else _local(check)
     finally:
         await models.close()
 
@@ -174,17 +176,15 @@ def _local(check: str) -> Finding:
     return well(check, "the embedded model is here")
 
 
-async def _call(models: Models, choice: Choice, check: str) -> Finding:
-    request = Request(
-        system="You check a connection. Answer with one word.",
-        messages=(User("Say OK."),),
-        max_tokens=ANSWER_TOKENS,
-        deadline_s=CALL_S,
+async def _call(model: Model, choice: Choice, check: str) -> Finding:
+    done = await model.complete(
+        Request(
+            system="You check a connection. Answer with one word.",
+            messages=(User("Say OK."),),
+            max_tokens=ANSWER_TOKENS,
+            deadline_s=CALL_S,
+        )
     )
-    try:
-        done = await models.of(choice).complete(request)
-    except PursuitError as error:
-        done = ModelFailure(FailureKind.PERMANENT, str(error))
     if not isinstance(done, ModelFailure):
         return well(check, "it answers")
     provider = f"providers.{choice.model.provider}"
