@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +18,7 @@ from adapters.web.options import WebOptions
 from core.errors import UserError
 from core.messages import Message, Press, Queued, Refused, RemoteId, Say, SendFile
 from core.ports import Mark
+from tests.contracts.platform_rig import eventually
 from tests.fakes.intake import FakeIntake
 from tests.fakes.telegram_rig import RealClock
 from tests.fakes.web_browser import FakeBrowser
@@ -25,6 +27,7 @@ from tests.fakes.web_rig import free_port
 
 TOKEN = "the token of these tests"
 CHAT = "chat01"
+EVENTS = f"/api/chats/{CHAT}/events"
 HERE = address_of(CHAT)
 LIMIT = 64 * 1024
 
@@ -161,9 +164,11 @@ async def test_a_login_leads_nowhere_else(served: Served, browser: FakeBrowser, 
 async def test_a_logout_ends_the_login_for_good(served: Served, browser: FakeBrowser) -> None:
     [cookie] = [f"{c.key}={c.value}" for c in browser.http.cookie_jar]
     assert (await browser.post("/logout", {}))[0] == 200
-    async with aiohttp.ClientSession(headers={"Cookie": cookie}) as thief:
-        async with thief.get(served.base + "/api/chats") as answer:
-            assert answer.status == 401
+    async with (
+        aiohttp.ClientSession(headers={"Cookie": cookie}) as thief,
+        thief.get(served.base + "/api/chats") as answer,
+    ):
+        assert answer.status == 401
 
 
 @pytest.mark.parametrize(
@@ -227,15 +232,7 @@ async def test_another_sites_page_can_read_nothing(browser: FakeBrowser) -> None
 
 
 async def test_every_answer_carries_the_rules(served: Served, browser: FakeBrowser) -> None:
-    paths = (
-        "/",
-        "/login",
-        "/assets/app.js",
-        "/api/chats",
-        "/nowhere",
-        f"/api/chats/{CHAT}/events",
-    )
-    for path in paths:
+    for path in ("/", "/login", "/assets/app.js", "/api/chats", "/nowhere", EVENTS):
         async with browser.http.get(served.base + path, allow_redirects=False) as answer:
             policy = answer.headers["Content-Security-Policy"]
             assert "default-src 'none'" in policy
@@ -343,8 +340,10 @@ async def test_nonsense_is_refused_and_no_fault(
 
 
 async def test_a_message_of_megabytes_is_refused(served: Served, browser: FakeBrowser) -> None:
-    body = {"id": "client-id-1", "text": "x" * 3_000_000, "files": []}
-    assert (await browser.post(f"/api/chats/{CHAT}/messages", body))[0] == 413
+    headers = {**browser.origin, "Content-Type": "application/json"}
+    url = f"{served.base}/api/chats/{CHAT}/messages"
+    async with browser.http.post(url, data=BytesIO(b"x" * 3_000_000), headers=headers) as answer:
+        assert answer.status == 413
 
 
 # Files
@@ -405,12 +404,9 @@ async def test_an_upload_that_breaks_off_leaves_nothing(
     writer.write(head.encode() + b"x" * 1000)
     await writer.drain()
     folder = served.folder / "web"
-    async with asyncio.timeout(5):
-        while not await asyncio.to_thread(lambda: list(folder.glob("*.part"))):
-            await asyncio.sleep(0.01)
-        writer.transport.abort()
-        while await asyncio.to_thread(lambda: list(folder.glob("*"))):
-            await asyncio.sleep(0.01)
+    await eventually(lambda: any(folder.glob("*.part")))
+    writer.transport.abort()
+    await eventually(lambda: not any(folder.glob("*")))
     assert served.platform.health().ok
 
 
