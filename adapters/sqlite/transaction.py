@@ -208,6 +208,8 @@ class Transaction:
     def _begin(self, lane: Lane, turn: Turn) -> None:
         self.begun = turn
         if turn.attempt > 1:
+            # The turn will end once more; what is told then is not what is told now.
+            self.key, self.posts = f"{self.key}:{turn.attempt}", 0
             self.conn.execute(
                 "UPDATE turn SET attempt = ?, tries = ? WHERE id = ?",
                 (turn.attempt, turn.tries, turn.id),

@@ -203,6 +203,8 @@ class Outcome(StrEnum):
 
     ANSWERED = "answered"
     FAILED = "failed"
+    CAPPED = "capped"
+    """A cap of the session's goal does not cover its next model call."""
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
 

@@ -300,13 +300,24 @@ def _outcome(why: Cut) -> Outcome:
 
 def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
     """The one way out of a turn: its rows are done, its goal hears of it, the lane is free."""
+    if outcome is Outcome.CAPPED and turn.kind is RowKind.MESSAGE:
+        return _free_of_caps(lane, turn, event)
     lane = replace(lane, phase=Idle())
     effects: Effects = ()
     if turn.kind is not RowKind.DRAFT:
         lane, effects = _report_end(lane, turn, outcome, event)
-    if outcome is Outcome.FAILED and not any(isinstance(effect, Post) for effect in effects):
+    failed = outcome in {Outcome.FAILED, Outcome.CAPPED}
+    if failed and not any(isinstance(effect, Post) for effect in effects):
         effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
     return lane, (Finish(turn, outcome), *effects, Wake())
+
+
+def _free_of_caps(lane: Lane, turn: Turn, event: TurnEnded) -> Change:
+    """A cap of the goal pauses the goal; the person who wrote is answered all the same. Their turn
+    goes on from its last step under a new attempt, and a goal that is paused binds it no more."""
+    lane, effects = _report_end(lane, turn, Outcome.CAPPED, event)
+    again = replace(turn, attempt=turn.attempt + 1)
+    return replace(lane, phase=Running(again)), (Begin(again), *effects)
 
 
 def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
@@ -320,7 +331,7 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 idle=event.idle,
             )
             return tell_goal(lane, finished)
-        case Outcome.FAILED:
+        case Outcome.FAILED | Outcome.CAPPED:
             return tell_goal(
                 lane,
                 TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),

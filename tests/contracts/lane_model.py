@@ -176,8 +176,11 @@ class LaneModel:
         """The begun turn has ended like this, before anything that follows from it."""
         work, here = self.work, self.here
         assert work is not None
-        self.work = None
         outcome = work.cut or outcome
+        if outcome == "capped" and work.kind is RowKind.MESSAGE:
+            work.tries -= 1  # it goes on at once, free of the goal's caps
+            return
+        self.work = None
         if work.kind is RowKind.DRAFT:
             return
         if outcome != "stopped" and work.kind is not RowKind.MESSAGE:

@@ -9,9 +9,9 @@ from core.errors import Fenced
 from core.goals.contract import Budget
 from core.goals.events import Verdict
 from core.ports import Usage
-from core.sessions.lane import Outcome
+from core.sessions.lane import Outcome, Rest
 from core.sessions.ports import Begun, CallUsage, CapReached, Ending, Estimate, Reserved, UsageOf
-from tests.contracts.store_rig import LANE, MEMBER, NOT_DONE, NOW, OWNER, Rig, ref, reply
+from tests.contracts.store_rig import LANE, MEMBER, NOT_DONE, NOW, OWNER, Rig, ref, reply, texts
 
 TEN = Estimate(tokens=10, cost=0.01)
 
@@ -203,6 +203,69 @@ async def test_a_cap_that_ends_a_turn_pauses_the_goal_and_says_which(rig: Rig) -
     await rig.fail(begun, reached.reason)
     (said,) = await rig.heard()
     assert said.startswith("⏸ Goal paused: its token budget does not cover")
+
+
+async def capped(rig: Rig, begun: Begun) -> Begun | Rest:
+    """A turn ends at its next call, which a cap does not cover."""
+    reached = await reserve(rig, begun)
+    assert isinstance(reached, CapReached)
+    ending = Ending(outcome=Outcome.CAPPED, seconds=1.0, reason=reached.reason)
+    return await rig.end(begun, ending)
+
+
+async def test_a_person_is_answered_though_their_turn_reaches_the_goals_cap(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "tokens=45"))
+    await rig.say("how far?")
+    begun = await rig.turn()
+    await rig.step(begun, 0, tokens=20)
+    await rig.heard()
+    again = await capped(rig, begun)
+    assert isinstance(again, Begun)
+    assert (again.turn.id, again.turn.attempt) == (begun.turn.id, 2)
+    assert texts(again) == ["how far?"]
+    assert [step.n for step in again.steps] == [0]
+    [said] = await rig.heard()
+    assert said.startswith("⏸ Goal paused: its token budget does not cover")
+    assert await reserve(rig, again) is None
+    with pytest.raises(Fenced):
+        await rig.answer(begun, "late")
+    assert isinstance(await rig.answer(again, "half way"), Rest)
+    assert await rig.heard() == ["half way"]
+    assert await rig.store.open_judgement(LANE) is None
+
+
+async def test_a_turn_freed_of_its_caps_survives_a_restart_and_may_still_fail_in_words(
+    rig: Rig,
+) -> None:
+    await rig.answer(await limited(rig, "tokens=15"))
+    await rig.judge(NOT_DONE)
+    await rig.say("how far?")
+    again = await capped(rig, await rig.turn())
+    assert isinstance(again, Begun)
+    await rig.heard()
+    await rig.restart()
+    begun = await rig.turn()
+    assert texts(begun) == ["how far?"]
+    assert await reserve(rig, begun) is None
+    await rig.fail(begun, "no route to the model")
+    assert await rig.heard() == ["⚠ This turn failed: no route to the model"]
+
+
+async def test_each_cap_that_a_persons_turn_reaches_is_told(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "tokens=15"))
+    await rig.judge(NOT_DONE)
+    await rig.heard()
+    await rig.say("how far?")
+    begun: Begun | Rest = await rig.turn()
+    for _ in range(2):
+        assert isinstance(begun, Begun)
+        begun = await capped(rig, begun)
+        assert len(await rig.heard()) == 1
+        await rig.tell("/goal resume")
+        assert len(await rig.heard()) == 1
+    assert isinstance(begun, Begun)
+    await rig.fail(begun)
+    assert await rig.heard() == ["⏸ Goal paused: no route to the model"]
 
 
 async def test_a_raised_cap_lets_the_goal_go_on_with_its_counters(rig: Rig) -> None:

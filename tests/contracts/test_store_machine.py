@@ -97,7 +97,7 @@ WORDS: tuple[Word, ...] = (
     Unreadable("the reply was no JSON"),
     Unavailable("timed out"),
 )
-OUTCOMES = ("answered", "answered", "answered", "failed", "stopped")
+OUTCOMES = ("answered", "answered", "answered", "failed", "capped", "stopped")
 PEOPLES_ACTS = (*["say"] * 8, *["order"] * 8, "batch", "redeliver")
 WORKERS_ACTS = ("step", "step", "steer", "end", "end", "late")
 JUDGES_ACTS = ("word", "word", "ask", "late", "late", "fire", "time", "time")
@@ -454,7 +454,8 @@ class StoreMachine(RuleBasedStateMachine):
         if outcome == "answered" and not work.cut:
             self.expected.append(text)
         self.model.here.drafted |= drafts
-        failing = outcome == "failed" and not work.cut and work.kind is not RowKind.DRAFT
+        cut_short = outcome in {"failed", "capped"} and not work.cut
+        failing = cut_short and work.kind is not RowKind.DRAFT
         was_active = self.model.here.status == "active"
         session = self.model.here
         self.stale.append(ref(begun))

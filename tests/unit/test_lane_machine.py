@@ -153,6 +153,33 @@ def test_a_stop_overrules_an_interruption_along_the_table() -> None:
     assert shell.lane.phase.why is Cut.STOPPED
 
 
+def test_a_cap_that_is_reached_in_a_persons_turn_pauses_the_goal_and_lets_the_turn_go_on() -> None:
+    lane, _ = order(EMPTY, 1, "goal", "Write")
+    lane, _ = advance(spoke(lane, 2), ready(1))
+    turn = running(lane)
+    lane, effects = advance(lane, ended(turn, Outcome.CAPPED))
+    again = replace(turn, attempt=2)
+    assert effects[0] == Begin(again)
+    assert [e.text for e in effects if isinstance(e, Post)] == ["⏸ Goal paused: why"]
+    assert not [e for e in effects if isinstance(e, Finish)]
+    assert running(lane) == again
+    lane, effects = advance(lane, ended(again))
+    assert Finish(again, Outcome.ANSWERED) in effects
+    assert lane.slot.goal is not None
+    assert lane.slot.goal.status is GoalStatus.PAUSED
+
+
+def test_a_cap_that_is_reached_in_the_goals_own_turn_ends_it() -> None:
+    shell = Shell()
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("ready", None, False, 0))
+    turn = running(shell.lane)
+    lane, effects = advance(shell.lane, ended(turn, Outcome.CAPPED))
+    assert isinstance(lane.phase, Idle)
+    assert Finish(turn, Outcome.CAPPED) in effects
+    assert [e.text for e in effects if isinstance(e, Post)] == ["⏸ Goal paused: why"]
+
+
 def test_a_switch_waits_behind_the_messages_before_it() -> None:
     lane, effects = order(spoke(EMPTY, 1), 2, "new")
     (row,) = [e for e in effects if isinstance(e, Enqueue)]
