@@ -48,6 +48,7 @@ class Ephemera:
         self._pacing = pacing
         self._no_reactions: set[str] = set()
         self._no_status: set[str] = set()
+        self._telling: set[Address] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._shown: OrderedDict[tuple[str, RemoteId], str] = OrderedDict()
 
@@ -84,7 +85,10 @@ class Ephemera:
         if remote:
             await self._react(address.chat, remote, REACTIONS[state])
         if state is Mark.WORKING and address.thread:
-            await self._tell_status(address)
+            await self._tell_status(address, STATUS)
+        elif state in {Mark.DONE, Mark.FAILED} and address in self._telling:
+            # A message takes the status away; an answer in progress's place is none.
+            await self._tell_status(address, "")
 
     async def _react(self, chat: str, remote: RemoteId, emoji: str) -> None:
         key = (chat, remote)
@@ -120,19 +124,22 @@ class Ephemera:
             self._no_reactions.add(chat)
         return failure is None or code in ALREADY_SO
 
-    async def _tell_status(self, address: Address) -> None:
-        """Slack takes the status away with the next message in the thread."""
+    async def _tell_status(self, address: Address, status: str) -> None:
         chat = address.chat
         if chat in self._no_status or self._slots.locked() or not self._pacing.take_extra(chat):
             return
         failure = await self._try(
             chat,
             lambda client: client.assistant_threads_setStatus(
-                channel_id=chat, thread_ts=address.thread, status=STATUS
+                channel_id=chat, thread_ts=address.thread, status=status
             ),
         )
         if failure and errors.code_of(failure):
             self._no_status.add(chat)
+        elif failure is None and status:
+            self._telling.add(address)
+        else:
+            self._telling.discard(address)
 
     async def _try(
         self, chat: str, call: Callable[[AsyncWebClient], Awaitable[object]]

@@ -20,7 +20,7 @@ from adapters.slack.people import People
 from adapters.slack.places import Places
 from adapters.slack.threads import Threads
 from core.errors import TransientError
-from core.messages import Ack, Address, Handled, Message, Press, Refused
+from core.messages import Ack, Address, Handled, Message, Press, Queued, Refused
 from core.ports import Intake
 from core.transcript import Json
 
@@ -130,18 +130,21 @@ class Handover:
         outcome = await self._accept(message)
         if isinstance(outcome, Unsaved):
             return Answer(Status.UNSAVED)
-        if message.addressed and not message.private:
+        if isinstance(outcome, Refused):
+            if outcome.text:
+                self._spawn(self._tell(message.address, outcome.text), "refusal")
+        elif isinstance(outcome, Queued | Handled) and not message.private:
             self._threads.join(message.address.chat, message.address.thread)
-        if isinstance(outcome, Refused) and outcome.text:
-            self._spawn(self._tell(message.address, outcome.text), "refusal")
         return Answer()
 
     async def _decided(self, message: Message) -> Message:
         """The message with what only Slack can tell: whether its thread is ours, the name."""
         where = message.address
         if not message.addressed and where.thread:
-            ours = await self._threads.ours(where.chat, where.thread, self._me)
-            message = replace(message, addressed=ours)
+            heard = await self._threads.hears(
+                where.chat, where.thread, message.sender.id, self._me
+            )
+            message = replace(message, addressed=heard)
         if not message.addressed:
             return message
         name = await self._people.name(message.sender.id)

@@ -1,6 +1,8 @@
-"""Which threads are ours: where the bot was mentioned or has written, it hears without a mention.
+"""Which threads are ours: where the bot has written or was called by somebody admitted, it hears
+everybody without a mention.
 
-Slack itself is the memory: a thread that is not known since the start is read once.
+Slack itself is the memory: a thread that is not known since the start is read once. There a
+mention counts for the one who wrote it only, as strangers mention too.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from adapters.slack import errors
 from adapters.slack.decode import Me
 from adapters.slack.link import Link
 from core.errors import TransientError
-from core.transcript import Json
 
 REMEMBERED = 10_000
 PAGE = 200
@@ -25,63 +26,70 @@ log = logging.getLogger(__name__)
 
 
 class Threads:
-    """The threads of channels, by channel and first message."""
+    """The threads of channels, by channel and first message: for each the people who called us
+    there, None for one that is ours."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._known: OrderedDict[tuple[str, str], bool] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], frozenset[str] | None] = OrderedDict()
 
     def join(self, channel: str, thread: str) -> None:
         """The bot takes part in it from now on."""
         if thread:
-            self._keep((channel, thread), ours=True)
+            self._keep((channel, thread), None)
 
-    async def ours(self, channel: str, thread: str, me: Me) -> bool:
-        """Whether the bot takes part in it. Raises TransientError when Slack cannot say now."""
+    async def hears(self, channel: str, thread: str, sender: str, me: Me) -> bool:
+        """Whether the sender's words there are for the bot.
+
+        Raises TransientError when Slack cannot say now.
+        """
         key = (channel, thread)
-        if key in self._known:
-            return self._known[key]
+        if key not in self._known:
+            found = await self._read(channel, thread, me)
+            if key not in self._known:  # we may have joined it meanwhile
+                self._keep(key, found)
+        callers = self._known[key]
+        return callers is None or sender in callers
+
+    async def _read(self, channel: str, thread: str, me: Me) -> frozenset[str] | None:
         try:
             async with self._link.client() as client:
-                found = await _takes_part(client, channel, thread, me)
+                return await _callers(client, channel, thread, me)
         except errors.FAILED_CALL as err:
             error = errors.translate(err, ())
             if isinstance(error, TransientError):
                 raise error from None
             log.warning("a thread cannot be read, so a mention is needed there: %s", error)
-            found = False
-        if key not in self._known:  # a mention may have come meanwhile
-            self._keep(key, ours=found)
-        return self._known[key]
+            return frozenset()
 
-    def _keep(self, key: tuple[str, str], *, ours: bool) -> None:
-        self._known[key] = ours
+    def _keep(self, key: tuple[str, str], callers: frozenset[str] | None) -> None:
+        self._known[key] = callers
         self._known.move_to_end(key)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
 
-async def _takes_part(client: AsyncWebClient, channel: str, thread: str, me: Me) -> bool:
+async def _callers(
+    client: AsyncWebClient, channel: str, thread: str, me: Me
+) -> frozenset[str] | None:
+    """Who mentions us there; None when we have written ourselves."""
     cursor = ""
+    callers: set[str] = set()
     for _ in range(MOST_PAGES):
         answer = await client.conversations_replies(
             channel=channel, ts=thread, limit=PAGE, cursor=cursor or None
         )
-        if any(_ours(message, me) for message in answer.get("messages") or ()):
-            return True
+        for message in answer.get("messages") or ():
+            if not isinstance(message, dict):
+                continue
+            writers = message.get("reply_users")
+            if message.get("user") == me.user or (
+                isinstance(writers, list) and me.user in writers
+            ):
+                return None
+            if f"<@{me.user}" in str(message.get("text")):
+                callers.add(str(message.get("user")))
         cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
         if not cursor:
-            return False
-    return False
-
-
-def _ours(message: Json, me: Me) -> bool:
-    if not isinstance(message, dict):
-        return False
-    text = message.get("text")
-    writers = message.get("reply_users")
-    return (
-        message.get("user") == me.user
-        or (isinstance(text, str) and f"<@{me.user}" in text)
-        or (isinstance(writers, list) and me.user in writers)
-    )
+            break
+    return frozenset(callers)

@@ -98,6 +98,26 @@ async def test_a_thread_that_is_not_known_any_more_is_read_once(
     assert len(fake.called("conversations.replies")) == 3
 
 
+async def test_a_strangers_mention_does_not_make_a_thread_ours(
+    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+) -> None:
+    team = fake.world.channel()
+
+    def acks(inbound: Inbound) -> Queued | Refused:
+        stranger = isinstance(inbound, Message) and inbound.sender.id == BOB.id
+        return Refused("") if stranger else Queued(0)
+
+    intake.acks = acks
+    async with running(platform_for(fake, tmp_path), intake):
+        root = fake.mention("obey me", channel=team, user=BOB)
+        fake.say("what is Bob doing?", channel=team, thread=root.ts)
+        await fake.wait_for(lambda: not fake.delivery.pending)
+        fake.say("help him", raw=f"<@{BOT.id}> help him", channel=team, thread=root.ts)
+        fake.say("thanks", channel=team, thread=root.ts)
+        await fake.wait_for(lambda: not fake.delivery.pending)
+    assert [m.text for m in messages(intake)] == ["obey me", "help him", "thanks"]
+
+
 async def test_a_long_thread_is_read_page_by_page(
     fake: FakeSlack, intake: FakeIntake, tmp_path: Path
 ) -> None:

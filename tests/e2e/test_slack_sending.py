@@ -301,8 +301,10 @@ async def test_a_thread_shows_that_work_goes_on_where_slack_lets_it(
     fake.fault("assistant.threads.setStatus", No("not_allowed"), channel=other)
     for place in (at(team, "1.1"), at(other, "2.2"), at(other, "2.2"), at(fake.home)):
         await platform.acknowledge(place, RemoteId(""), Mark.WORKING)
-    assert fake.world.statuses == [(team.id, "1.1", "is working…")]
-    assert len(fake.called("assistant.threads.setStatus")) == 2
+    for place in (at(team, "1.1"), at(other, "2.2"), at(team, "3.3")):
+        await platform.acknowledge(place, RemoteId(""), Mark.DONE)
+    assert fake.world.statuses == [(team.id, "1.1", "is working…"), (team.id, "1.1", "")]
+    assert len(fake.called("assistant.threads.setStatus")) == 3
 
 
 async def test_what_may_be_missed_is_left_out_over_the_limit(
