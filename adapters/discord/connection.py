@@ -80,8 +80,13 @@ class Connection:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._watch(), name="discord-watch")
                 group.create_task(self._serve(session), name="discord-gateway")
-            return TransientError("Discord closed the connection")
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    # First of all: a cancellation that discord.py loses ends with its client.
+                    await close(session, self._options.close_s)
         except ExceptionGroup as failures:
+            _still_wanted()
             error = _first(failures)
             if isinstance(error, PursuitError):
                 return error
@@ -89,8 +94,7 @@ class Connection:
                 raise
             # discord.py dies of an AttributeError where its first socket fails.
             return errors.translate_closing(error, self._options.token)
-        finally:
-            await close(session, self._options.close_s)
+        return TransientError("Discord closed the connection")
 
     async def _serve(self, session: Session) -> None:
         async with asyncio.timeout(self._options.connect_s):
@@ -115,6 +119,13 @@ async def close(client: discord.Client, close_s: float) -> None:
                 await step()
         except errors.CALL_ERRORS as err:
             log.debug("closing the connection to Discord: %s", type(err).__name__)
+
+
+def _still_wanted() -> None:
+    """Python 3.11's TaskGroup forgets that it was cancelled when a task failed meanwhile."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
