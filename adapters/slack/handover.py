@@ -133,7 +133,7 @@ class Handover:
         if isinstance(outcome, Refused):
             if outcome.text:
                 self._spawn(self._tell(message.address, outcome.text), "refusal")
-        elif isinstance(outcome, Queued | Handled) and not message.private:
+        elif message.addressed and isinstance(outcome, Queued | Handled) and not message.private:
             self._threads.join(message.address.chat, message.address.thread)
         return Answer()
 
