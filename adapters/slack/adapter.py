@@ -7,7 +7,6 @@ that leaves it is one of the core's.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from adapters.slack.backoff import Backoff
 from adapters.slack.decode import Me
 from adapters.slack.downloads import Downloads
 from adapters.slack.ephemera import Ephemera
+from adapters.slack.events import EventsServer
 from adapters.slack.front import front
 from adapters.slack.handover import Handover
 from adapters.slack.link import Link
@@ -167,9 +167,7 @@ class SlackPlatform:
             )
             await receiver.run()
         else:
-            # An HTTP server costs 0.15 s and 10 MB to import; few apps need it.
-            module = importlib.import_module("adapters.slack.events")
-            server = module.EventsServer(
+            server = EventsServer(
                 link=self._link,
                 app=app,
                 handover=handover,
