@@ -19,6 +19,7 @@ COMMANDS = {
     "status": ("gateway.cli.status:status", "How the running gateway is."),
     "sessions": ("gateway.cli.sessions:sessions", "The conversations of all chats."),
     "pair": ("gateway.cli.pair:pair", "Let people in who asked the bot for a code."),
+    "setup": ("gateway.cli.setup:setup", "Write a first configuration by questions and answers."),
     "doctor": ("gateway.cli.doctor:doctor", "Look for faults here, and how to mend them."),
     "config": ("gateway.cli.config:config", "Check or show the configuration."),
     "service": ("gateway.cli.service:service", "Run Pursuit as a service of systemd."),

@@ -11,6 +11,7 @@ from gateway.settings.layers import Layer
 from gateway.settings.load import (
     config_file,
     config_home,
+    config_place,
     data_dir,
     data_place,
     load,
@@ -34,6 +35,7 @@ __all__ = [
     "chosen",
     "config_file",
     "config_home",
+    "config_place",
     "data_dir",
     "data_place",
     "load",

@@ -63,6 +63,13 @@ def config_file(config: Path | None = None) -> Path | None:
     return find_config(config, os.environ)
 
 
+def config_place(config: Path | None = None) -> Path:
+    """Where a configuration is, or where a new one belongs."""
+    home = os.environ.get("PURSUIT_HOME")
+    new = Path(home) if home else config_home() / "pursuit"
+    return (config_file(config) or new / "config.yaml").absolute()
+
+
 def secret_places(config: Path | None = None) -> tuple[Path, ...]:
     """The files and folders that settings and their secrets come from; the agent's commands
     must not see them."""

@@ -17,12 +17,12 @@ from gateway.settings.schema import Provider, Settings, Task
 Fault: TypeAlias = tuple[KeyPath, str]
 _CATALOGUE = frozenset({"providers", "models", "agent", "auxiliary"})
 _PEOPLE = frozenset({"platforms", "access"})
-_BOT_TOKEN = re.compile(r"[0-9]+:\S+")
-_DISCORD_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
+BOT_TOKEN = re.compile(r"[0-9]+:\S+")
+DISCORD_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
 _DISCORD = "the Bot page of https://discord.com/developers/applications"
-_SLACK_BOT = re.compile(r"xoxb-\S+")
+SLACK_BOT = re.compile(r"xoxb-\S+")
 _SLACK_OAUTH = "OAuth & Permissions of https://api.slack.com/apps; it begins with xoxb-"
-_SLACK_APP = re.compile(r"xapp-\S+")
+SLACK_APP = re.compile(r"xapp-\S+")
 _SLACK_BASIC = "Basic Information of https://api.slack.com/apps; it begins with xapp-"
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
@@ -110,14 +110,14 @@ def _tokens(settings: Settings, unset: Mapping[KeyPath, str]) -> Iterator[Fault]
     """What an enabled platform logs in with."""
     telegram, discord, slack = (getattr(settings.platforms, name) for name in PLATFORMS)
     wanted: list[tuple[bool, KeyPath, SecretStr | None, re.Pattern[str], str]] = [
-        (telegram.enabled, ("telegram", "token"), telegram.token, _BOT_TOKEN, "@BotFather"),
-        (discord.enabled, ("discord", "token"), discord.token, _DISCORD_TOKEN, _DISCORD),
-        (slack.enabled, ("slack", "bot_token"), slack.bot_token, _SLACK_BOT, _SLACK_OAUTH),
+        (telegram.enabled, ("telegram", "token"), telegram.token, BOT_TOKEN, "@BotFather"),
+        (discord.enabled, ("discord", "token"), discord.token, DISCORD_TOKEN, _DISCORD),
+        (slack.enabled, ("slack", "bot_token"), slack.bot_token, SLACK_BOT, _SLACK_OAUTH),
         (
             slack.enabled and slack.events is None,
             ("slack", "app_token"),
             slack.app_token,
-            _SLACK_APP,
+            SLACK_APP,
             _SLACK_BASIC,
         ),
     ]
