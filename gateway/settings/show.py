@@ -16,8 +16,8 @@ MASK = "**********"
 _SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
 
 
-def as_yaml(settings: Settings) -> str:
-    """The settings in effect, in the file's own form; secrets read as asterisks."""
+def as_data(settings: Settings) -> dict[str, Json]:
+    """The settings in effect, as JSON takes them; secrets read as asterisks."""
     values = settings.model_dump(mode="json")
     for model in values["models"].values():
         model["params"] = _masked(model["params"])
@@ -25,7 +25,12 @@ def as_yaml(settings: Settings) -> str:
         if provider["kind"] == "local":
             provider.clear()
             provider["kind"] = "local"
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    return values
+
+
+def as_yaml(settings: Settings) -> str:
+    """The settings in effect, in the file's own form; secrets read as asterisks."""
+    return yaml.safe_dump(as_data(settings), sort_keys=False, allow_unicode=True)
 
 
 def _masked(value: Json) -> Json:
