@@ -33,5 +33,14 @@ class TransientError(PursuitError):
         self.doubtful = doubtful
 
 
+class DamagedLane(PursuitError):
+    """What is stored of one lane cannot be read: a newer version wrote it, or something spoilt
+    it. The lane rests as it is, for a version that can; all others go on."""
+
+    def __init__(self, lane: str, reason: str) -> None:
+        super().__init__(f"the lane {lane} rests: {reason}")
+        self.lane = lane
+
+
 class Fenced(PursuitError):
     """The turn no longer owns its lane: it was stopped, or another attempt took it over."""

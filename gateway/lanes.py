@@ -15,7 +15,7 @@ from typing import Protocol
 
 import structlog
 
-from core.errors import Fenced, TransientError
+from core.errors import DamagedLane, Fenced, TransientError
 from core.messages import Address, LaneKey, PlatformName, TurnId
 from core.ports import Clock
 from core.sessions.lane import Outcome, Rest
@@ -160,6 +160,8 @@ class Lanes:
             except TransientError as error:
                 log.error("goal_not_taken_up", lane=lane, error=str(error))
                 await asyncio.sleep(RETRY_S)
+            except DamagedLane:
+                return
             else:
                 self._enlist(lane)
                 return
@@ -302,6 +304,8 @@ class Lanes:
         except TransientError as error:
             log.error("timer_not_fired", lane=timer.lane, error=str(error))
             await asyncio.sleep(RETRY_S)
+        except DamagedLane:
+            pass  # the store has said why, and has taken the timer away
 
     async def _keep_house(self) -> None:
         """Delete what is old, in slices that hold nobody up."""

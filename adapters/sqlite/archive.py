@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from adapters.sqlite import codec
-from adapters.sqlite.lane_rows import load_principal, load_slot
+from adapters.sqlite.lane_rows import load_principal, seen_goal
 from core.messages import LaneKey, PlatformName, RemoteId
 from core.sessions.conversation import ChatFact, Conversation, Place, Posted, Told
 from core.sessions.inputs import attachments_of
@@ -133,7 +133,7 @@ def _fact(conn: sqlite3.Connection, lane: LaneKey, phase: str, session: int) -> 
     ).fetchone()
     if last is None:
         return None
-    goal = load_slot(conn, session).goal
+    goal = seen_goal(conn, session)
     return ChatFact(
         lane=lane,
         first=_subject(opening),

@@ -1,16 +1,47 @@
-"""Values of the core as JSON text for columns, and back. Pure."""
+"""Values of the core as JSON text for columns, and back. Pure.
+
+Whatever cannot be read back is `Unreadable`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from core.agent.steps import Finished, Folded, Injected, Replied, Started, Step, StepWrite
-from core.messages import Button, Outbound, RemoteId, Say, SendFile
+from core.goals.goal import Goal
+from core.messages import Address, Button, Outbound, RemoteId, Say, SendFile
 from core.ports import Reply, Usage
+from core.sessions.inputs import render
+from core.sessions.lane import RowKind
 from core.sessions.ports import ReceiptOf
-from core.transcript import Receipt, ToolCall, ToolResult, User
+from core.transcript import Json, Receipt, ToolCall, ToolResult, User
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Unreadable(Exception):
+    """A row that this version cannot read."""
+
+
+def checked(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a loader raise `Unreadable` for whatever its row turns out not to hold."""
+
+    def wrap(load: Callable[P, R]) -> Callable[P, R]:
+        @wraps(load)
+        def loaded(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return load(*args, **kwargs)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise Unreadable(f"{what} cannot be read ({error!r})") from error
+
+        return loaded
+
+    return wrap
 
 
 def dump_outbound(what: Outbound) -> str:
@@ -22,6 +53,7 @@ def dump_outbound(what: Outbound) -> str:
             return json.dumps({"op": "file", **asdict(what)}, ensure_ascii=False)
 
 
+@checked("a message to be sent")
 def load_outbound(text: str) -> Outbound:
     """The value that `dump_outbound` wrote."""
     stored = json.loads(text)
@@ -32,11 +64,27 @@ def load_outbound(text: str) -> Outbound:
     return Say(**stored)
 
 
+@checked("what was said")
+def load_payload(text: str) -> Mapping[str, Json]:
+    """An inbox row's content."""
+    return dict(json.loads(text))
+
+
+address_of = checked("its key")(Address.of)
+
+
+@checked("what was said")
+def load_input(kind: RowKind, payload: str, seq: int, goal: Goal | None) -> User:
+    """An inbox row as the model is shown it."""
+    return render(kind, json.loads(payload), seq, goal)
+
+
 def dump_users(messages: Iterable[User]) -> str:
     """A turn's inputs."""
     return json.dumps([asdict(message) for message in messages], ensure_ascii=False)
 
 
+@checked("a turn's messages")
 def load_users(text: str) -> tuple[User, ...]:
     """The inputs that `dump_users` wrote."""
     return tuple(User(item["text"], tuple(item["images"])) for item in json.loads(text))
@@ -47,6 +95,7 @@ def dump_receipts(receipts: Iterable[ReceiptOf]) -> str:
     return json.dumps([asdict(receipt) for receipt in receipts], ensure_ascii=False)
 
 
+@checked("a turn's receipts")
 def load_receipts(text: str) -> tuple[ReceiptOf, ...]:
     """The receipts that `dump_receipts` wrote."""
     return tuple(
@@ -74,6 +123,7 @@ def part_of(write: StepWrite) -> tuple[str, str, str]:
             return "folded", "done", summary
 
 
+@checked("a turn's steps")
 def load_steps(rows: Sequence[tuple[int, str, str, str]]) -> tuple[Step, ...]:
     """Steps from their (n, part, state, body) rows, ordered by n and part."""
     steps: dict[int, list[tuple[str, str, str]]] = {}

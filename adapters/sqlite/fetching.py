@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.lane_rows import load_lane, new_session
 from core.messages import LaneKey, SessionId
 from core.sessions.lane import Idle
@@ -17,7 +18,10 @@ def fetch(conn: sqlite3.Connection, session: SessionId, here: LaneKey, now: floa
     (owner,) = conn.execute("SELECT lane FROM session WHERE id = ?", (session,)).fetchone()
     if owner == here:
         return True
-    other = load_lane(conn, LaneKey(owner))
+    try:
+        other = load_lane(conn, LaneKey(owner))
+    except Unreadable:
+        return False  # it rests as it is; this lane must not suffer for it
     if other is not None and other.session == session:
         if not isinstance(other.phase, Idle) or other.waiting or other.slot.active:
             return False

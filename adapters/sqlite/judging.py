@@ -6,6 +6,7 @@ import sqlite3
 
 from adapters.sqlite import codec
 from adapters.sqlite.budgets import book
+from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.lane_rows import load_slot
 from adapters.sqlite.transaction import Transaction
 from core.goals import texts
@@ -131,14 +132,18 @@ def next_timer(conn: sqlite3.Connection) -> Timer | None:
     return None if found is None else Timer(LaneKey(found[0]), *found[1:])
 
 
-def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals:
-    """Take a timer away and tell its goal."""
+def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals | Unreadable:
+    """Take a timer away and tell its goal. Where that cannot be read the timer goes all the same,
+    or it would be due for ever: a start that can read the goal sets it again."""
     tx = Transaction(conn, now, f"timer:{timer.goal}:{timer.generation}:{timer.due}")
     gone = conn.execute(
         "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ? AND due = ?",
         (timer.lane, timer.goal, timer.generation, timer.due),
     )
-    lane = tx.lane(timer.lane) if gone.rowcount else None
+    try:
+        lane = tx.lane(timer.lane) if gone.rowcount else None
+    except Unreadable as error:
+        return error
     if lane is not None:
         tx.advance(lane, TimerFired(timer.goal, timer.generation))
     return tx.signals()

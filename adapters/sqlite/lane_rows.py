@@ -10,8 +10,9 @@ import sqlite3
 from collections.abc import Mapping
 from functools import lru_cache
 
+from adapters.sqlite.codec import Unreadable, checked
 from core.goals import codec
-from core.goals.goal import Slot
+from core.goals.goal import Goal, Slot
 from core.messages import LaneKey, Principal, Role, SessionId, TurnId
 from core.sessions.lane import (
     Cut,
@@ -48,7 +49,11 @@ def dump_principal(who: Principal) -> str:
     return json.dumps([who.id, who.name, who.role.value], ensure_ascii=False)
 
 
+load_goal = checked("a goal")(codec.load)
+
+
 @lru_cache(maxsize=4096)
+@checked("a person")
 def load_principal(text: str) -> Principal:
     """The principal that `dump_principal` wrote."""
     id_, name, role = json.loads(text)
@@ -78,7 +83,7 @@ def load_lane(conn: sqlite3.Connection, key: LaneKey, *, but: int = 0) -> Lane |
         phase=_phase(conn, phase, turn),
         stop_seq=stop_seq,
         waiting=tuple([_row(row) for row in conn.execute(READY, (key, but))]) if waits else (),
-        slot=codec.load(slot) if slot else Slot(),
+        slot=load_goal(slot) if slot else Slot(),
     )
 
 
@@ -97,6 +102,7 @@ def _phase(conn: sqlite3.Connection, phase: str, turn: int | None) -> Phase:
     return Running(begun) if phase == "running" else Stopping(begun, PHASES[phase])
 
 
+@checked("a waiting message")
 def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]) -> Row:
     seq, kind, prio, principal, not_before, more, steer, target, goal, generation = found
     return Row(
@@ -113,6 +119,7 @@ def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]
     )
 
 
+@checked("a begun turn")
 def load_turn(conn: sqlite3.Connection, turn: int) -> Turn:
     """A begun turn."""
     session, kind, principal, rows, attempt, tries, goal = conn.execute(
@@ -136,7 +143,15 @@ def load_slot(conn: sqlite3.Connection, session: int) -> Slot:
     found = conn.execute(
         "SELECT value FROM state_meta WHERE key = ?", (f"goal:{session}",)
     ).fetchone()
-    return codec.load(found[0]) if found else Slot()
+    return load_goal(found[0]) if found else Slot()
+
+
+def seen_goal(conn: sqlite3.Connection, session: int) -> Goal | None:
+    """The session's goal for lists of many: one that cannot be read is left out."""
+    try:
+        return load_slot(conn, session).goal
+    except Unreadable:
+        return None
 
 
 def save_lane(conn: sqlite3.Connection, before: Lane, after: Lane) -> None:

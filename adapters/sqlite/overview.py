@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import datetime
 
-from adapters.sqlite.lane_rows import load_slot
+from adapters.sqlite.lane_rows import seen_goal
 from core.goals.goal import GoalStatus
 from core.messages import LaneKey, SessionId
 from core.sessions.facts import GoalFact, ModelSpent, Overview, SessionFact, Used
@@ -47,7 +47,7 @@ def session(conn: sqlite3.Connection, number: int) -> SessionFact | None:
 
 def _session(conn: sqlite3.Connection, row: tuple[int, str, int, str, int]) -> SessionFact:
     id_, title, turns, lane, current = row
-    goal = load_slot(conn, id_).goal
+    goal = seen_goal(conn, id_)
     status = goal.status.value if goal and goal.status is not GoalStatus.CLEARED else ""
     return SessionFact(SessionId(id_), title, turns, LaneKey(lane), status, bool(current))
 
@@ -101,7 +101,7 @@ def _open_goals(conn: sqlite3.Connection) -> tuple[GoalFact, ...]:
     ).fetchall()
     goals: list[GoalFact] = []
     for key, session_id in found:
-        goal = load_slot(conn, session_id).goal
+        goal = seen_goal(conn, session_id)
         if goal is not None and goal.status not in OVER:
             fact = GoalFact(
                 lane=LaneKey(key),

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from adapters.sqlite import archive, budgets, intake, judging, outbox, overview, turns, upkeep
+from adapters.sqlite.codec import Unreadable
+from adapters.sqlite.damage import Damage
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
 from adapters.sqlite.lane_rows import put_meta
 from adapters.sqlite.people import SqlitePeople
@@ -83,6 +85,7 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._lock: int | None = None
         self._opened: sqlite3.Connection | None = None
+        self._damage = Damage()
         self.people = SqlitePeople(self._read, self._writer.submit)
 
     def _connect(self) -> sqlite3.Connection:
@@ -131,6 +134,18 @@ class SqliteStore:
         assert self._reader is not None  # noqa: S101 - `open` runs first
         return job(self._reader)
 
+    def _read_of(self, lane: LaneKey, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Read one lane's rows. Raises DamagedLane."""
+        with self._damage.of(lane):
+            return self._read(job)
+
+    async def _write_of(
+        self, lane: LaneKey, job: Callable[[sqlite3.Connection], T], *, safe: bool = True
+    ) -> T:
+        """Write one lane's rows. Raises DamagedLane."""
+        with self._damage.of(lane):
+            return await self._writer.submit(job, safe=safe)
+
     def offer(self, goal_defaults: Budget) -> None:
         """Give new goals other limits from now on."""
         self._offers = replace(self._offers, defaults=goal_defaults)
@@ -159,8 +174,8 @@ class SqliteStore:
         self, lane: LaneKey, *, now: float, collect: bool
     ) -> tuple[Begun | Rest, Signals]:
         """See `Store.begin`."""
-        return await self._writer.submit(
-            lambda conn: turns.begin(conn, lane, now, collect=collect), safe=False
+        return await self._write_of(
+            lane, lambda conn: turns.begin(conn, lane, now, collect=collect), safe=False
         )
 
     async def record(
@@ -201,8 +216,10 @@ class SqliteStore:
         self, ref: TurnRef, ending: Ending, *, now: float, collect: bool
     ) -> tuple[Begun | Rest, Signals]:
         """See `Store.end_turn`."""
-        return await self._writer.submit(
-            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect), safe=False
+        return await self._write_of(
+            ref.lane,
+            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect),
+            safe=False,
         )
 
     async def keep_prefix(self, session: SessionId, prefix: str) -> str:
@@ -222,33 +239,33 @@ class SqliteStore:
 
     async def open_judgement(self, lane: LaneKey) -> OpenJudgement | None:
         """See `Store.open_judgement`."""
-        return self._read(lambda conn: judging.open_judgement(conn, lane))
+        return self._read_of(lane, lambda conn: judging.open_judgement(conn, lane))
 
     async def reserve_verdict(
         self, lane: LaneKey, asked: OpenJudgement, estimate: Estimate, *, now: float
     ) -> tuple[Reserved | CapReached | None, Signals]:
         """See `Store.reserve_verdict`."""
-        return await self._writer.submit(
-            lambda conn: judging.reserve(conn, lane, asked, estimate, now)
+        return await self._write_of(
+            lane, lambda conn: judging.reserve(conn, lane, asked, estimate, now)
         )
 
     async def judged(
         self, lane: LaneKey, asked: OpenJudgement, word: Word, spent: UsageOf | None, *, now: float
     ) -> Signals:
         """See `Store.judged`."""
-        return await self._writer.submit(
-            lambda conn: judging.judged(conn, lane, asked, word, spent, now)
+        return await self._write_of(
+            lane, lambda conn: judging.judged(conn, lane, asked, word, spent, now)
         )
 
     async def enter_session(self, lane: LaneKey) -> Signals:
         """See `Store.enter_session`."""
-        return await self._writer.submit(
-            lambda conn: judging.enter_session(conn, lane, self._clock.now(), self.run)
+        return await self._write_of(
+            lane, lambda conn: judging.enter_session(conn, lane, self._clock.now(), self.run)
         )
 
     async def card(self, lane: LaneKey) -> CardFacts | None:
         """See `Store.card`."""
-        return self._read(lambda conn: outbox.card(conn, lane))
+        return self._read_of(lane, lambda conn: outbox.card(conn, lane))
 
     async def at_rest(self, lane: LaneKey) -> bool:
         """See `Store.at_rest`."""
@@ -256,7 +273,7 @@ class SqliteStore:
 
     async def unfinished(self) -> Unfinished:
         """See `Store.unfinished`."""
-        return self._read(upkeep.unfinished)
+        return self._read(lambda conn: upkeep.unfinished(conn, self._damage))
 
     async def prune(self) -> bool:
         """See `Store.prune`."""
@@ -269,11 +286,15 @@ class SqliteStore:
 
     async def fire(self, timer: Timer) -> Signals:
         """See `Store.fire`."""
-        return await self._writer.submit(lambda conn: judging.fire(conn, timer, self._clock.now()))
+        now = self._clock.now()
+        fired = await self._writer.submit(lambda conn: judging.fire(conn, timer, now))
+        if isinstance(fired, Unreadable):
+            raise self._damage.note(timer.lane, fired)
+        return fired
 
     async def next_outgoing(self, lane: LaneKey, *, now: float) -> Outgoing | None:
         """See `Store.next_outgoing`."""
-        return await self._writer.submit(lambda conn: outbox.next_outgoing(conn, lane, now))
+        return await self._write_of(lane, lambda conn: outbox.next_outgoing(conn, lane, now))
 
     async def sent(self, outgoing: Outgoing, remote: RemoteId) -> bool:
         """See `Store.sent`."""

@@ -27,7 +27,6 @@ from core.goals.texts import counted
 from core.messages import LaneKey, Outbound, Say, TurnId
 from core.pairing import Admit, Expel, Mistry, PairingChange, welcome
 from core.sessions import machine
-from core.sessions.inputs import render
 from core.sessions.lane import (
     Begin,
     CallJudge,
@@ -244,7 +243,7 @@ class Transaction:
             (payload,) = self.conn.execute(
                 "SELECT payload FROM inbox WHERE seq = ?", (seq,)
             ).fetchone()
-            inputs.append(render(turn.kind, json.loads(payload), seq, goal))
+            inputs.append(codec.load_input(turn.kind, payload, seq, goal))
         return inputs
 
     def _switch(self, lane: Lane, switch: SwitchSession) -> None:

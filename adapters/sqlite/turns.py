@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +11,13 @@ from adapters.sqlite import codec
 from adapters.sqlite.budgets import book, settle_cut, settle_lost
 from adapters.sqlite.closing import load_steps, stored_receipts
 from adapters.sqlite.intake import save_draft
-from adapters.sqlite.lane_rows import load_slot
+from adapters.sqlite.lane_rows import load_principal, load_slot
 from adapters.sqlite.transaction import Transaction
 from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
 from core.errors import Fenced
 from core.goals.goal import Goal, GoalStatus
 from core.messages import LaneKey, SessionId, TurnId
 from core.ports import Usage
-from core.sessions.inputs import render
 from core.sessions.lane import Outcome, Rest, RowKind, Running, Turn, TurnEnded, WorkerReady
 from core.sessions.ports import (
     Begun,
@@ -73,7 +71,7 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
         (turn.id,),
     ).fetchone()
     payloads = [
-        json.loads(payload)
+        codec.load_payload(payload)
         for seq in turn.rows
         for (payload,) in conn.execute("SELECT payload FROM inbox WHERE seq = ?", (seq,))
     ]
@@ -224,7 +222,7 @@ def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
     lane, principal = conn.execute(
         "SELECT lane, principal FROM turn WHERE id = ?", (ref.turn,)
     ).fetchone()
-    role = json.loads(principal)[2]
+    role = load_principal(principal).role
     found = conn.execute(
         "SELECT seq, payload, principal FROM inbox "
         "WHERE lane = ?1 AND state = 'ready' AND steer = 1 AND kind = 'message' "
@@ -233,9 +231,9 @@ def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
         (lane,),
     ).fetchall()
     return tuple(
-        Steered(seq, render(RowKind.MESSAGE, json.loads(payload), seq, None))
+        Steered(seq, codec.load_input(RowKind.MESSAGE, payload, seq, None))
         for seq, payload, by in found
-        if json.loads(by)[2] == role
+        if load_principal(by).role is role
     )
 
 

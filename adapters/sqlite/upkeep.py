@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Iterator
 
 from adapters.sqlite.archive import KEPT, SPOKEN
+from adapters.sqlite.codec import Unreadable, address_of
+from adapters.sqlite.damage import Damage
 from adapters.sqlite.lane_rows import load_slot
 from core.messages import LaneKey
 from core.sessions.ports import Unfinished
@@ -14,9 +17,9 @@ KEPT_S = 7 * 24 * 3600.0
 AT_ONCE = 5_000
 
 
-def unfinished(conn: sqlite3.Connection) -> Unfinished:
+def unfinished(conn: sqlite3.Connection, damage: Damage) -> Unfinished:
     """Lanes with something to run, to send, or with an active goal. Reservations that a crash
-    left behind count as spent."""
+    left behind count as spent. What cannot be read is left where it is."""
     lanes = conn.execute(
         "SELECT key FROM lane WHERE phase <> 'idle' UNION "
         "SELECT lane FROM inbox WHERE state = 'ready'"
@@ -24,18 +27,36 @@ def unfinished(conn: sqlite3.Connection) -> Unfinished:
     outbox = conn.execute(
         "SELECT DISTINCT lane FROM outbox WHERE state IN ('ready', 'sending')"
     ).fetchall()
-    goals = [
-        key
-        for key, session in conn.execute(
-            "SELECT l.key, l.session FROM lane l JOIN state_meta m ON m.key = 'goal:' || l.session"
-        ).fetchall()
-        if load_slot(conn, session).active is not None
-    ]
+    goals = conn.execute(
+        "SELECT l.key, l.session FROM lane l JOIN state_meta m ON m.key = 'goal:' || l.session"
+    ).fetchall()
     return Unfinished(
-        frozenset(LaneKey(key) for (key,) in lanes),
-        frozenset(LaneKey(key) for (key,) in outbox),
-        frozenset(LaneKey(key) for key in goals),
+        frozenset(_known([LaneKey(key) for (key,) in lanes], damage)),
+        frozenset(_known([LaneKey(key) for (key,) in outbox], damage)),
+        frozenset(
+            LaneKey(key) for key, session in goals if _goes_on(conn, LaneKey(key), session, damage)
+        ),
     )
+
+
+def _known(lanes: Iterable[LaneKey], damage: Damage) -> Iterator[LaneKey]:
+    """Those whose key says where they are: a newer version may know more platforms."""
+    for lane in lanes:
+        try:
+            address_of(lane)
+        except Unreadable as error:
+            damage.note(lane, error)
+        else:
+            yield lane
+
+
+def _goes_on(conn: sqlite3.Connection, lane: LaneKey, session: int, damage: Damage) -> bool:
+    try:
+        address_of(lane)
+        return load_slot(conn, session).active is not None
+    except Unreadable as error:
+        damage.note(lane, error)
+        return False
 
 
 def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
@@ -49,7 +70,11 @@ def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
         "EXISTS (SELECT 1 FROM outbox WHERE lane = ?1 AND state IN ('ready', 'sending'))",
         (key,),
     ).fetchone()
-    return phase == "idle" and not work and load_slot(conn, session).active is None
+    try:
+        goal = load_slot(conn, session).active
+    except Unreadable:
+        return True  # nothing moves it in this run
+    return phase == "idle" and not work and goal is None
 
 
 def prune(conn: sqlite3.Connection, now: float) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
+from core.errors import DamagedLane
 from core.messages import LaneKey
 
 LaneWork: TypeAlias = Callable[[LaneKey], Coroutine[object, object, None]]
@@ -17,7 +19,7 @@ class LaneTasks:
 
     A lane that is enlisted while its task runs is worked once more when that ends, so no wake-up
     is lost; a lane with nothing to do holds nothing. `limit` bounds how many work at once.
-    `ended` is called after each lane's work.
+    `ended` is called after each lane's work. A damaged lane has none: its store has said why.
     """
 
     def __init__(
@@ -72,11 +74,12 @@ class LaneTasks:
         task.add_done_callback(partial(self._done, lane))
 
     async def _limited(self, lane: LaneKey) -> None:
-        if self._slots is None:
-            await self._work(lane)
-            return
-        async with self._slots:
-            await self._work(lane)
+        with suppress(DamagedLane):  # it rests, and must take no other with it
+            if self._slots is None:
+                await self._work(lane)
+                return
+            async with self._slots:
+                await self._work(lane)
 
     def _done(self, lane: LaneKey, task: asyncio.Task[None]) -> None:
         again = self._again.pop(lane)

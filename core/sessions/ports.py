@@ -272,7 +272,11 @@ class CapReached:
 
 
 class Store(Protocol):
-    """Everything durable. Times are wall seconds."""
+    """Everything durable. Times are wall seconds.
+
+    Whatever is asked of one lane raises `DamagedLane` where its rows cannot be read. A lane like
+    that rests: its rows stay as they are, and what is asked of all lanes leaves it out.
+    """
 
     async def accept(
         self,

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.commands import Invocation
-from core.messages import Address, LaneKey, PlatformName, TurnId
+from core.messages import Address, PlatformName, TurnId
 from core.sessions.lane import Rest
 from core.sessions.ports import Arrival, Begun, Commanded, Ending, Signals, Store, TurnRef
 from gateway.lanes import Followers, Lanes
 from tests.contracts.backends import sqlite
-from tests.contracts.store_rig import HERE, OWNER, Opening, Rig, answered, texts
+from tests.contracts.store_rig import HERE, OWNER, Opening, Rig
+from tests.fakes.answering import Answering, Unheard
 
 FOLDER_A = Address(PlatformName.CONSOLE, "local", "/a")
 FOLDER_B = replace(FOLDER_A, chat="/b")
@@ -45,49 +46,6 @@ async def late_stop(opening: Opening) -> Store:
     store = LateStop(opening.folder, clock=opening.clock, run=opening.run, sync="OFF")
     await store.open()
     return store
-
-
-@dataclass(slots=True)
-class Answering:
-    """A `TurnWorker` that answers at once and writes down what it was told to do."""
-
-    did: list[str] = field(default_factory=list)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def work(self, ref: TurnRef, begun: Begun) -> Ending:
-        """See `TurnWorker.work`."""
-        self._note(*texts(begun))
-        return answered()
-
-    async def clean_up(self, ref: TurnRef) -> None:
-        """See `TurnWorker.clean_up`."""
-        self._note(f"cleaned up {ref.turn}")
-
-    def _note(self, *words: str) -> None:
-        self.did += words
-        self.changed.set()
-
-    async def until(self, words: str) -> list[str]:
-        """All that it did, once this is among it."""
-        async with asyncio.timeout(10):
-            while words not in self.did:
-                self.changed.clear()
-                await self.changed.wait()
-        return self.did
-
-
-@dataclass(slots=True)
-class Unheard:
-    """A follower that takes every signal and does nothing."""
-
-    lanes: list[LaneKey] = field(default_factory=list)
-
-    def enlist(self, lane: LaneKey) -> None:
-        """See `PerLane.enlist`."""
-        self.lanes.append(lane)
-
-    def stir(self) -> None:
-        """See `Followers.stir`."""
 
 
 @dataclass(slots=True)
