@@ -13,7 +13,7 @@ import random
 import socket
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -42,8 +42,8 @@ from tests.fakes.telegram_api import FakeTelegram
 PURSUIT = Path(sys.executable).with_name("pursuit")
 CHATS = 50
 KILLS = 10
-ANSWERS_A_LIFE = 50
-"""So many questions are answered between a start and its kill, over all chats."""
+ANSWERS_A_LIFE, ANSWERS_A_PLATFORM = 50, 8
+"""So often people are answered between a start and its kill, in all and on each platform."""
 LONGEST_LIFE_S = 40.0
 SETTLED_S = 60.0
 MOST_TRIES = 2
@@ -116,6 +116,7 @@ def quiet_server(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL", "aiohttp.server")
 
 
+@pytest.mark.timeout(300)
 async def test_fifty_chats_on_all_platforms_survive_ten_kills(tmp_path: Path) -> None:
     await _kill_and_check(tmp_path, KILLS)
 
@@ -207,10 +208,10 @@ async def _busy(program: Program, residents: Sequence[Resident]) -> None:
 
 
 def _enough(residents: Sequence[Resident], before: Mapping[int, int]) -> bool:
-    served = [r for r in residents if r.answered > before[r.number]]
-    answers = sum(r.answered - before[r.number] for r in residents)
-    platforms = {resident.town.name for resident in residents}
-    return answers >= ANSWERS_A_LIFE and {r.town.name for r in served} == platforms
+    answers: Counter[str] = Counter()
+    for resident in residents:
+        answers[resident.town.name] += resident.answered - before[resident.number]
+    return answers.total() >= ANSWERS_A_LIFE and min(answers.values()) >= ANSWERS_A_PLATFORM
 
 
 async def _killable(program: Program) -> None:

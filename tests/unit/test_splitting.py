@@ -23,6 +23,9 @@ from adapters.telegram.decode import units
 from adapters.telegram.encode import MAX_ENTITIES
 from adapters.telegram.encode import render as telegram_render
 from adapters.telegram.parts import parts as telegram_parts
+from adapters.web.markdown import clean as web_cleaned
+from adapters.web.parts import MOST as WEB_MOST
+from adapters.web.parts import parts as web_parts
 from core.messages import Outbound, Say, SendFile
 from core.splitting import FENCE, FULL, TIDY, Size, pieces_of
 
@@ -68,6 +71,7 @@ LIMITS = {
     "telegram": Limit(4_096, units),
     "discord": Limit(2_000, len),
     "slack": Limit(11_500, len),
+    "web": Limit(20_000, len),
     "small": Limit(160, units),
 }
 
@@ -98,10 +102,15 @@ def fits_slack(text: str) -> bool:
     return len(shown) <= LIMITS["slack"].most and not shown.endswith("…")
 
 
+def fits_web(text: str) -> bool:
+    return len(text) <= WEB_MOST
+
+
 CUTTERS = {
     "telegram": Cutter(telegram_parts, telegram_cleaned, fits_telegram, 11_700),
     "discord": Cutter(discord_parts, discord_cleaned, fits_discord, 5_700),
     "slack": Cutter(slack_parts, slack_cleaned, fits_slack, 32_000),
+    "web": Cutter(web_parts, web_cleaned, fits_web, 55_000),
 }
 
 
