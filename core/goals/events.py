@@ -80,11 +80,16 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFailed:
-    """A turn ended in an error or at a cap; never judged."""
+    """A turn ended in an error or at a cap; never judged.
+
+    `revoked` says that it was the goal's own and not worked on: who set the goal may no longer
+    use the bot.
+    """
 
     of_goal: int | None
     seconds: float
     reason: str
+    revoked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

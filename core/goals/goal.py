@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.goals.contract import Budget
-from core.messages import Principal, Role, TurnId
+from core.messages import Principal, Role, TurnId, lowest
 
 
 class GoalStatus(StrEnum):
@@ -50,8 +50,11 @@ class Goal:
     id: int
     text: str
     setter: Principal
+    """Whose rights its turns have, at most; with the role that they had when they set it."""
     floor: Role
     """The lowest role heard in the session since the goal was set or resumed."""
+    orphaned: bool = False
+    """Whether its setter might no longer use the bot when its last turn came due."""
     contract: tuple[tuple[str, str], ...] = ()
     criteria: tuple[str, ...] = ()
     status: GoalStatus = GoalStatus.ACTIVE
@@ -70,6 +73,17 @@ class Goal:
     failed: int = 0
     """The judge's calls in a row that failed; a call of either kind ends the row of the other."""
     stall: Stall = Stall()
+
+    @property
+    def rights(self) -> Principal:
+        """Whom the goal's turns act for: its setter, lowered to the lowest role heard since."""
+        role = lowest(self.setter.role, self.floor)
+        return Principal(self.setter.id, self.setter.name, role)
+
+    def may_be_resumed_by(self, person: Principal) -> bool:
+        """Whether this person may take it up: of a setter who was let out, only an owner may."""
+        own = person.id == self.setter.id
+        return not self.orphaned or own or person.role is Role.OWNER
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,10 @@ def _ordered(
     match goal.status, event:
         case ((GoalStatus.ACTIVE | GoalStatus.BLOCKED), GoalPaused(line)):
             return _leave(slot, goal, GoalStatus.PAUSED, line)
-        case ((GoalStatus.PAUSED | GoalStatus.BLOCKED), GoalResumed(by, idle)):
+        case (
+            (GoalStatus.PAUSED | GoalStatus.BLOCKED),
+            GoalResumed(by, idle),
+        ) if goal.may_be_resumed_by(by):
             return _resume(slot, goal, by, idle=idle)
         case (
             (GoalStatus.ACTIVE | GoalStatus.PAUSED | GoalStatus.BLOCKED | GoalStatus.DONE),
@@ -145,22 +148,27 @@ def _ordered(
 
 
 def _resume(slot: Slot, goal: Goal, by: Principal, *, idle: bool) -> Change:
-    """Whoever resumes a goal answers for it from then on: who set it may have lost all rights."""
+    """Go on for the one who set it, under the lower role of theirs and of who resumes it. Only an
+    owner answers for it instead, and only when its setter was let out; its rights never rise."""
+    announces = [Announce(texts.resumed(goal.text, goal.budget.turns), card=True)]
+    if goal.orphaned and by.id != goal.setter.id:
+        setter = Principal(by.id, by.name, lowest(by.role, goal.setter.role))
+        announces.append(Announce(texts.taken_up(setter, goal.setter)))
+        goal = replace(goal, setter=setter)
     goal = replace(
         goal,
         status=GoalStatus.ACTIVE,
-        setter=by,
+        orphaned=False,
         turns=0,
         floor=by.role,
         unreadable=0,
         failed=0,
         stall=Stall(),
     )
-    announce = Announce(texts.resumed(goal.text, goal.budget.turns), card=True)
     if not idle:
-        return replace(slot, goal=goal), (announce,)  # the running turn's end goes on from here
+        return replace(slot, goal=goal), tuple(announces)  # the running turn's end goes on
     goal, order = _next(goal, goal.reason or "the goal was resumed")
-    return replace(slot, goal=goal), (announce, order)
+    return replace(slot, goal=goal), (*announces, order)
 
 
 def _hear(slot: Slot, goal: Goal, role: Role) -> Change:
@@ -211,6 +219,9 @@ def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed | TurnS
     goal = _spend(goal, event.of_goal, event.seconds)
     if goal.status is not GoalStatus.ACTIVE:
         return replace(slot, goal=goal), ()  # paused or done meanwhile: nobody is asked
+    if isinstance(event, TurnFailed) and event.revoked:
+        goal = replace(goal, orphaned=True)
+        return _leave(slot, goal, GoalStatus.PAUSED, texts.revoked(goal.setter))
     if isinstance(event, TurnFailed):
         return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(event.reason))
     before = goal.judgement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.goals.contract import show_duration
+from core.messages import Principal, Role
 
 NO_GOAL = "No active goal. Set one with /goal <text>."
 NOTHING_TO_RESUME = "No goal to resume. Set one with /goal <text>."
@@ -58,6 +59,38 @@ def out_of_turns(used: int, turns: int) -> str:
 def paused(reason: str) -> str:
     """The line of any other pause."""
     return f"⏸ Goal paused: {reason}"
+
+
+def revoked(setter: Principal) -> str:
+    """The line when a goal's setter may no longer use the bot."""
+    return paused(
+        f"{named(setter)}, who set it, may no longer use this bot here. "
+        "An owner can take it up with /goal resume."
+    )
+
+
+def taken_up(by: Principal, instead_of: Principal) -> str:
+    """The line that names who answers for a goal from now on; `by` has the goal's rights."""
+    line = (
+        f"{named(by)} answers for this goal from now on, in place of {named(instead_of)}, "
+        "who may no longer use this bot here."
+    )
+    if by.role is Role.OWNER:
+        return line
+    return f"{line} It keeps a member's rights: set it again to give it an owner's."
+
+
+def only_an_owner(setter: Principal) -> str:
+    """The answer to a member who would take up a goal whose setter was let out."""
+    return (
+        f"Only an owner can take up this goal: {named(setter)}, who set it, may no longer use "
+        "this bot here. Set a goal of your own with /goal <text>."
+    )
+
+
+def named(person: Principal) -> str:
+    """A person's name for a chat line, their id where they have none."""
+    return person.name or f"the person {person.id}"
 
 
 def blocked(reason: str) -> str:

@@ -170,6 +170,8 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
         lane, ended = tell_goal(lane, GoalPaused(""))  # ends the rest
         lane, effects = tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
         return lane, (*ended, *effects)
+    if not goal.may_be_resumed_by(order.by):
+        return _say(lane, texts.only_an_owner(goal.setter))
     return tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
 
 

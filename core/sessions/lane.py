@@ -205,6 +205,8 @@ class Outcome(StrEnum):
     FAILED = "failed"
     CAPPED = "capped"
     """A cap of the session's goal does not cover its next model call."""
+    REVOKED = "revoked"
+    """A goal's turn was not worked on: who set the goal may no longer use the bot."""
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
 

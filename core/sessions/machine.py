@@ -76,6 +76,9 @@ EDGES: Mapping[type[Phase], frozenset[type[Phase]]] = {
 MAX_TRIES = 3
 """How often a turn may be begun without a new step before it counts as failed."""
 
+FAILURES = frozenset({Outcome.FAILED, Outcome.CAPPED, Outcome.REVOKED})
+"""The outcomes that a person must be told of."""
+
 QUEUE_FULL = (
     f"⚠ {MAX_WAITING} messages are waiting here already, so this one was not taken. "
     "Send it again later, or use /stop to drop them."
@@ -216,19 +219,22 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
         lane, effects = tell_goal(lane, GoalPaused(line))
         return lane, (*dropped, *effects, Rest(None))
     head = lane.waiting[0]
-    rights = Principal(goal.setter.id, goal.setter.name, lowest(goal.setter.role, goal.floor))
-    lane, effects = _begin(lane, event, (head,), rights)
+    lane, effects = _begin(lane, event, (head,), goal.rights)
     return lane, (*dropped, *effects)
 
 
 def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Change:
-    """A person's turn. Its session hears the message now: since it was sent the session may have
-    become another one, or its goal been resumed."""
-    role = lowest(*(row.principal.role for row in rows))
+    """A turn that a person waits for. Its session hears a message now: since it was sent the
+    session may have become another one, or its goal been resumed. A kick-off has its goal's
+    rights, which a criterion may have lowered since it was queued."""
+    principal, goal = rows[0].principal, lane.slot.active
     effects: Effects = ()
     if rows[0].kind is RowKind.MESSAGE:
+        role = lowest(*(row.principal.role for row in rows))
         lane, effects = tell_goal(lane, PersonSpoke(role))
-    lane, begun = _begin(lane, event, rows, rows[0].principal)
+    elif rows[0].kind is RowKind.KICKOFF and goal is not None:
+        principal = goal.rights
+    lane, begun = _begin(lane, event, rows, principal)
     return lane, (*effects, *begun)
 
 
@@ -306,8 +312,7 @@ def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change
     effects: Effects = ()
     if turn.kind is not RowKind.DRAFT:
         lane, effects = _report_end(lane, turn, outcome, event)
-    failed = outcome in {Outcome.FAILED, Outcome.CAPPED}
-    if failed and not any(isinstance(effect, Post) for effect in effects):
+    if outcome in FAILURES and not any(isinstance(effect, Post) for effect in effects):
         effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
     return lane, (Finish(turn, outcome), *effects, Wake())
 
@@ -331,11 +336,14 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 idle=event.idle,
             )
             return tell_goal(lane, finished)
-        case Outcome.FAILED | Outcome.CAPPED:
-            return tell_goal(
-                lane,
-                TurnFailed(of_goal=turn.goal, seconds=event.seconds, reason=event.reason),
+        case Outcome.FAILED | Outcome.CAPPED | Outcome.REVOKED:
+            failed = TurnFailed(
+                of_goal=turn.goal,
+                seconds=event.seconds,
+                reason=event.reason,
+                revoked=outcome is Outcome.REVOKED,
             )
+            return tell_goal(lane, failed)
         case Outcome.STOPPED:
             lane, _ = tell_goal(lane, TurnStopped(event.seconds))
             return _orphaned(lane)

@@ -134,7 +134,7 @@ class LaneModel:
         elif text.startswith("▶ Goal resumed"):
             here.status, here.used, here.resting = "active", 0, False
             here.pending.clear()
-            here.setter = here.floor = by.role if by else Role.OWNER
+            here.floor = by.role if by else Role.OWNER
         elif text.startswith(("⏲ Goal waits", "↻")):
             if not text.endswith(": as you asked"):
                 here.pending.clear()  # it was the judge who spoke
@@ -219,6 +219,7 @@ class LaneModel:
             self._began_asked(begun, claimed)
         else:
             assert turn.kind is RowKind.CONTINUATION, "L1: nobody asked for this turn"
+        if turn.kind in {RowKind.CONTINUATION, RowKind.KICKOFF}:
             lowest = Role.MEMBER if Role.MEMBER in {here.setter, here.floor} else Role.OWNER
             assert turn.principal.role is lowest, "a goal's turn with too many rights"
         if turn.kind in {RowKind.CONTINUATION, RowKind.KICKOFF}:
@@ -232,7 +233,8 @@ class LaneModel:
         turn = begun.turn
         assert turn.kind is claimed[0].kind, "L3: a person's word does not go first"
         del self.queue[: len(claimed)]
-        assert {item.by.role for item in claimed} == {turn.principal.role}, "roles are mixed"
+        if turn.kind is not RowKind.KICKOFF:
+            assert {item.by.role for item in claimed} == {turn.principal.role}, "roles are mixed"
         if turn.kind is RowKind.MESSAGE:
             assert [m.text for m in begun.inputs] == [item.text for item in claimed], "L1"
             self.here.hear(turn.principal.role)

@@ -335,10 +335,28 @@ async def test_a_member_heard_before_a_resume_but_read_after_it_counts(rig: Rig)
     assert (await rig.turn()).turn.principal.role is Role.MEMBER
 
 
-async def test_a_goal_goes_on_as_the_turn_of_who_resumed_it(rig: Rig) -> None:
+async def test_a_goal_that_another_owner_resumes_stays_its_setters(rig: Rig) -> None:
     await rig.judged_goal(NOT_DONE)
-    await rig.fail(await rig.turn(), "the person who set it may no longer use this bot here")
+    await rig.tell("/goal pause")
     await rig.tell("/goal resume", SECOND_OWNER)
+    assert (await rig.turn()).turn.principal == OWNER
+
+
+async def test_an_owner_takes_up_the_goal_of_someone_who_was_let_out(rig: Rig) -> None:
+    await rig.judged_goal(NOT_DONE)
+    await rig.end(await rig.turn(), Ending(outcome=Outcome.REVOKED, seconds=0.0))
+    await rig.restart()
+    await rig.heard()
+    await rig.tell("/goal resume", MEMBER)
+    await rig.tell("/goal resume", SECOND_OWNER)
+    assert await rig.heard() == [
+        "Only an owner can take up this goal: Anna, who set it, may no longer use this bot here. "
+        "Set a goal of your own with /goal <text>.",
+        "▶ Goal resumed (20-turn budget): Write four files",
+        "Bela answers for this goal from now on, in place of Anna, "
+        "who may no longer use this bot here.",
+    ]
+    await rig.restart()
     assert (await rig.turn()).turn.principal == SECOND_OWNER
 
 

@@ -47,9 +47,11 @@ from core.goals.machine import (
     IllegalTransition,
     advance,
 )
-from core.messages import Principal, Role, TurnId
+from core.messages import Principal, Role, TurnId, lowest
 
 ANNA = Principal("1", "Anna", Role.OWNER)
+BELA = Principal("2", "Bela", Role.MEMBER)
+DORA = Principal("4", "Dora", Role.OWNER)
 NOT_DONE = Verdict(done=False, reason="two are missing")
 
 
@@ -290,10 +292,72 @@ def test_resume_starts_the_turn_counter_and_the_guards_anew() -> None:
     assert said(effects) == ["▶ Goal resumed (20-turn budget): Write"]
 
 
-def test_a_goal_is_resumed_in_the_name_of_who_resumes_it() -> None:
-    bela = Principal("2", "Bela", Role.MEMBER)
-    slot, _ = after(was_set(), GoalPaused(""), GoalResumed(bela, idle=True))
-    assert (goal_of(slot).setter, goal_of(slot).floor) == (bela, Role.MEMBER)
+@pytest.mark.parametrize(
+    ("setter", "resumer", "role"),
+    [
+        (ANNA, DORA, Role.OWNER),
+        (ANNA, BELA, Role.MEMBER),
+        (BELA, ANNA, Role.MEMBER),
+        (BELA, BELA, Role.MEMBER),
+    ],
+)
+def test_a_resumed_goal_acts_for_its_setter_with_the_lower_rights_of_the_two(
+    setter: Principal, resumer: Principal, role: Role
+) -> None:
+    slot, _ = after(Slot(), GoalSet(id=1, text="Write", by=setter), GoalPaused(""))
+    slot, effects = advance(slot, GoalResumed(resumer, idle=True))
+    assert goal_of(slot).setter == setter
+    assert goal_of(slot).rights == replace(setter, role=role)
+    assert said(effects) == ["▶ Goal resumed (20-turn budget): Write"]
+
+
+def test_an_owners_resume_forgets_who_was_heard_before_it() -> None:
+    slot, _ = after(was_set(), PersonSpoke(Role.MEMBER))
+    assert goal_of(slot).rights.role is Role.MEMBER
+    slot, _ = after(slot, GoalPaused(""), GoalResumed(ANNA, idle=True))
+    assert goal_of(slot).rights == ANNA
+
+
+def let_out(setter: Principal) -> Slot:
+    """A goal that was paused because its setter may no longer use the bot."""
+    failed = TurnFailed(of_goal=1, seconds=0.0, reason="", revoked=True)
+    slot, effects = after(Slot(), GoalSet(id=1, text="Write", by=setter), failed)
+    assert said(effects) == [
+        f"⏸ Goal paused: {setter.name}, who set it, may no longer use this bot here. "
+        "An owner can take it up with /goal resume."
+    ]
+    return slot
+
+
+def test_an_owner_takes_up_a_goal_whose_setter_was_let_out_and_the_chat_is_told() -> None:
+    slot, effects = advance(let_out(ANNA), GoalResumed(DORA, idle=True))
+    assert goal_of(slot).setter == goal_of(slot).rights == DORA
+    assert said(effects) == [
+        "▶ Goal resumed (20-turn budget): Write",
+        "Dora answers for this goal from now on, in place of Anna, "
+        "who may no longer use this bot here.",
+    ]
+    slot, effects = after(slot, GoalPaused(""), GoalResumed(ANNA, idle=True))
+    assert goal_of(slot).setter == DORA
+
+
+def test_a_members_goal_that_an_owner_takes_up_keeps_a_members_rights() -> None:
+    slot, effects = advance(let_out(BELA), GoalResumed(ANNA, idle=True))
+    assert goal_of(slot).rights == replace(ANNA, role=Role.MEMBER)
+    assert said(effects)[1].endswith(
+        "It keeps a member's rights: set it again to give it an owner's."
+    )
+    slot, _ = after(slot, GoalPaused(""), GoalResumed(ANNA, idle=True))
+    assert goal_of(slot).rights.role is Role.MEMBER
+
+
+def test_no_member_takes_up_the_goal_of_someone_who_was_let_out() -> None:
+    slot = let_out(ANNA)
+    with pytest.raises(IllegalTransition):
+        advance(slot, GoalResumed(BELA, idle=True))
+    again, effects = advance(let_out(BELA), GoalResumed(BELA, idle=True))
+    assert goal_of(again).setter == BELA  # who was let in again meanwhile
+    assert len(said(effects)) == 1
 
 
 @pytest.mark.parametrize(
@@ -318,6 +382,7 @@ def test_an_order_that_makes_no_sense_raises(earlier: list[GoalEvent], event: Go
 
 
 ROLES = st.sampled_from(Role)
+PEOPLE = st.sampled_from([ANNA, BELA, DORA])
 TURNS = st.integers(1, 8).map(TurnId)
 GOALS = st.integers(1, 3)
 REASONS = st.sampled_from(["missing", "same", ""])
@@ -337,11 +402,11 @@ EVENTS = st.one_of(
         GoalSet,
         id=GOALS,
         text=st.just("Write"),
-        by=st.just(ANNA),
+        by=PEOPLE,
         budget=st.builds(Budget, turns=st.integers(1, 3)),
     ),
     st.builds(GoalPaused, st.sampled_from(["", "⏸ paused"])),
-    st.builds(GoalResumed, st.just(ANNA), st.booleans()),
+    st.builds(GoalResumed, PEOPLE, st.booleans()),
     st.just(GoalCleared()),
     st.builds(BudgetChanged, st.builds(Budget, turns=st.integers(1, 4))),
     st.builds(CriteriaChanged, st.just(("a",)), ROLES),
@@ -354,7 +419,13 @@ EVENTS = st.one_of(
         answer=st.sampled_from(["a", "b"]),
         idle=st.booleans(),
     ),
-    st.builds(TurnFailed, of_goal=st.none() | GOALS, seconds=st.just(1.0), reason=st.just("key")),
+    st.builds(
+        TurnFailed,
+        of_goal=st.none() | GOALS,
+        seconds=st.just(1.0),
+        reason=st.just("key"),
+        revoked=st.sampled_from([False, False, True]),
+    ),
     st.builds(TurnStopped, st.just(1.0)),
     st.builds(Judged, GOALS, st.integers(0, 9), TURNS, WORDS, st.just(10.0)),
     WORDS,
@@ -536,6 +607,24 @@ def test_the_floor_only_sinks_until_a_resume(drawn: list[object]) -> None:
 
 
 @given(LISTS)
+def test_a_goals_rights_are_never_above_those_it_was_set_with_nor_its_resumers(
+    drawn: list[object],
+) -> None:
+    first: dict[int, Role] = {}
+    for slot, event, next_, _ in story(drawn):
+        goal = next_.goal
+        if goal is None:
+            continue
+        if isinstance(event, GoalSet):
+            first[goal.id] = event.by.role
+        assert lowest(goal.rights.role, first[goal.id]) is goal.rights.role
+        if isinstance(event, GoalResumed):
+            assert lowest(goal.rights.role, event.by.role) is goal.rights.role
+            old = goal_of(slot).setter
+            assert goal.setter == old or (event.by.role is Role.OWNER and goal_of(slot).orphaned)
+
+
+@given(LISTS)
 def test_a_slot_survives_its_stored_form(drawn: list[object]) -> None:
     for _, _, slot, _ in story(drawn):
         text = codec.dump(slot)
@@ -568,6 +657,14 @@ def test_any_text_and_budget_survive_the_stored_form(
     event = GoalSet(id=1, text=text, by=by, contract=contract, budget=budget)
     slot, _ = after(Slot(), event, CriteriaChanged(criteria, Role.OWNER), finished(1))
     assert codec.load(codec.dump(slot)) == slot
+
+
+def test_a_goal_stored_before_setters_could_be_let_out_is_read() -> None:
+    slot = was_set()
+    text = codec.dump(slot)
+    older = text.replace(', "orphaned": false', "")
+    assert older != text
+    assert codec.load(older) == slot
 
 
 def test_a_form_of_a_newer_version_is_refused() -> None:

@@ -225,6 +225,39 @@ def test_whoever_changes_the_criteria_lowers_the_goals_rights(argument: str) -> 
     assert lane.slot.goal.floor is Role.MEMBER
 
 
+def test_a_criterion_lowers_the_rights_of_a_kickoff_that_waits() -> None:
+    shell = Shell()
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("order", CORA, ("subgoal", "no tabs"), None))
+    shell.happen(("ready", None, False, 0))
+    assert running(shell.lane).principal == replace(ANNA, role=Role.MEMBER)
+
+
+def let_out(shell: Shell) -> None:
+    """The goal's turn ends unworked, as who set the goal may no longer use the bot."""
+    shell.happen(("order", ANNA, ("goal", "Write"), None))
+    shell.happen(("ready", None, False, 0))
+    shell.happen(("end", None, Outcome.REVOKED, 0))
+
+
+def test_a_member_cannot_take_up_the_goal_of_someone_who_was_let_out() -> None:
+    shell = Shell()
+    let_out(shell)
+    after, effects = order(shell.lane, 9, "goal", "resume", CORA)
+    assert after == shell.lane
+    [told] = effects
+    assert isinstance(told, Post)
+    assert told.text.startswith("Only an owner can take up this goal: Anna, who set it,")
+
+
+def test_an_owner_takes_up_the_goal_of_someone_who_was_let_out() -> None:
+    shell = Shell()
+    let_out(shell)
+    shell.happen(("order", BELA, ("goal", "resume"), None))
+    shell.happen(("ready", None, False, 0))
+    assert running(shell.lane).principal == BELA
+
+
 def test_only_messages_are_counted_as_waiting_messages() -> None:
     shell = Shell()
     shell.happen(("order", ANNA, ("goal", "Write"), None))
