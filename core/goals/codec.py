@@ -1,7 +1,7 @@
 """A slot's JSON form, as it stands in `state_meta` under `goal:<session>`. Pure.
 
-The version is of the form, not of the row; the row has a version of its own for
-compare-and-swap.
+The version is of the form, not of the row: a row is written in its lane's one order, so nothing
+compares versions (docs/adr/0009).
 """
 
 from __future__ import annotations

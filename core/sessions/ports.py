@@ -1,6 +1,7 @@
 """The two durable ports: `Store` keeps everything, `Dispatcher` gives lanes to workers.
 
-A later back end implements both on another engine; one contract suite holds them alike. Every
+A later back end implements both on another engine; one contract suite holds them alike, and
+docs/adr/0009 says what it must keep where several processes write. Every
 method that writes is one transaction, committed when it returns, and then safe from a power cut
 too, but for `begin`, `end_turn`, `keep_prefix`, `sent`, `settle` and a `record` that starts no
 tool. What follows from those leaves nothing behind outside before a later write is safe, and a
