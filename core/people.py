@@ -20,7 +20,7 @@ class Refusal:
     name: str
     chat: str
     lane: LaneKey
-    what: Literal["message", "press"]
+    what: Literal["message", "press", "command"]
     may_pair: bool = False
 
 

@@ -13,9 +13,11 @@ from adapters.sqlite.lane_rows import insert_row, put_meta
 from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
 from core.goals.contract import Budget, SetGoal
-from core.messages import Ack, Duplicate, Handled, Queued, Refused, SessionId
+from core.messages import Ack, Address, Duplicate, Handled, Queued, Refused, SessionId
 from core.pairing import Book
+from core.people import Refusal
 from core.sessions.control import obey
+from core.sessions.denial import Denied
 from core.sessions.facts import (
     House,
     Order,
@@ -104,7 +106,22 @@ def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, offers: 
     order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=offers.defaults)
     after, effects = obey(lane, order, SqlFacts(tx.conn, lane, offers.house, tx.now))
     tx.apply(lane, after, effects)
+    if any(isinstance(effect, Denied) for effect in effects):
+        access.refuse(tx.conn, [_refusal(arrival)], tx.now)
     return Handled(tx.said[-1] if tx.said else "")
+
+
+def _refusal(arrival: Arrival) -> Refusal:
+    """A known person asked for what only others may do."""
+    address = Address.of(arrival.lane)
+    return Refusal(
+        platform=address.platform,
+        person=arrival.principal.id,
+        name=arrival.principal.name,
+        chat=address.chat,
+        lane=arrival.lane,
+        what="command",
+    )
 
 
 @dataclass(frozen=True, slots=True)

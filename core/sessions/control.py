@@ -15,6 +15,7 @@ from core.goals.events import GoalPaused
 from core.messages import SessionId
 from core.rights import Right, may
 from core.sessions import reports
+from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order
 from core.sessions.goal_control import obey_goal
 from core.sessions.house_control import HOUSE
@@ -43,7 +44,7 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
     if spec is None:
         return lane, (Post(commands.unknown(order.line.name, order.by.role)),)
     if not may(order.by.role, spec.right):
-        return lane, (Post(f"Only owners may use /{spec.name}."),)
+        return deny(lane, f"Only owners may use /{spec.name}.")
     match spec.name:
         case "goal":
             return obey_goal(lane, order, read_goal(order.line.argument), facts)
@@ -55,6 +56,8 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
             return _switch(lane, order, None)
         case "resume":
             return _resume(lane, order, facts)
+        case "sessions":
+            return _sessions(lane, order, facts)
         case "model" | "workspace" | "pair" as name:
             return HOUSE[name](lane, order, facts)
         case _:
@@ -64,8 +67,6 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
 def _answer(lane: Lane, order: Order, facts: Facts, name: str) -> str:
     """The commands that only tell."""
     match name:
-        case "sessions":
-            return _sessions(lane, order, facts)
         case "status":
             return reports.status_of(lane, order, facts)
         case "usage":
@@ -78,16 +79,17 @@ def _answer(lane: Lane, order: Order, facts: Facts, name: str) -> str:
             return f"Usage: {'; '.join(commands.BY_NAME[name].usage)}"
 
 
-def _sessions(lane: Lane, order: Order, facts: Facts) -> str:
+def _sessions(lane: Lane, order: Order, facts: Facts) -> Change:
     match order.line.argument:
         case "":
-            return reports.sessions(lane, facts.sessions())
-        case "all" if may(order.by.role, Right.SEE_ALL_SESSIONS):
-            return reports.all_sessions(lane, facts.all_sessions())
+            text = reports.sessions(lane, facts.sessions())
+        case "all" if not may(order.by.role, Right.SEE_ALL_SESSIONS):
+            return deny(lane, "Only owners may see other chats' sessions.")
         case "all":
-            return "Only owners may see other chats' sessions."
+            text = reports.all_sessions(lane, facts.all_sessions())
         case _:
-            return "Usage: /sessions, or /sessions all (owners)"
+            text = "Usage: /sessions, or /sessions all (owners)"
+    return lane, (Post(text),)
 
 
 def _stop(lane: Lane, order: Order) -> Change:
@@ -153,7 +155,7 @@ def _fetch(lane: Lane, order: Order, facts: Facts, number: str) -> Change:
     if found is not None and found.lane == lane.key:
         return _go_to(lane, order, found.id)
     if not may(order.by.role, Right.SEE_ALL_SESSIONS):
-        return lane, (Post("Only owners may fetch another chat's session."),)
+        return deny(lane, "Only owners may fetch another chat's session.")
     if found is None:
         return lane, (Post("There is no such session. /sessions all lists them."),)
     return _switch(lane, order, found.id)

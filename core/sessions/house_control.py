@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from core import pairing
 from core.messages import Address
 from core.rights import Right, may
+from core.sessions.denial import deny
 from core.sessions.facts import Facts, House, Order, model_key, workspace_key
 from core.sessions.lane import Change, Lane, Post, Remember, RowKind
 
@@ -50,7 +51,7 @@ def bind_workspace(lane: Lane, order: Order, facts: Facts) -> Change:
     if not wanted:
         return lane, (Post(_works_in(lane, house, bound, order)),)
     if not may(order.by.role, Right.BIND_WORKSPACE):
-        return lane, (Post("Only owners may change where a chat works."),)
+        return deny(lane, "Only owners may change where a chat works.")
     if not lane.idle:
         return lane, (Post("⚠ A turn is running. Change the folder when it has ended."),)
     key = workspace_key(lane.key)

@@ -38,6 +38,7 @@ def sessions(folder: Path) -> dict[str, Json]:
 def pairing(folder: Path, words: Mapping[str, str]) -> Data:
     """Carry an order out in the folder, which is locked meanwhile. Raises UserError; who was let
     in is told at the next start."""
+    _path(folder)
     return asyncio.run(_pairing(folder, words))
 
 
@@ -52,9 +53,7 @@ async def _pairing(folder: Path, words: Mapping[str, str]) -> Data:
 
 
 def _reader(folder: Path) -> sqlite3.Connection:
-    path = folder / FILE_NAME
-    if not path.exists():
-        raise UserError(f"There is no database in {folder}: Pursuit has not run there yet.")
+    path = _path(folder)
     try:
         conn = open_reader(path)
         (version,) = conn.execute("PRAGMA user_version").fetchone()
@@ -64,3 +63,11 @@ def _reader(folder: Path) -> sqlite3.Connection:
         conn.close()
         raise UserError(OLDER.format(folder=folder))
     return conn
+
+
+def _path(folder: Path) -> Path:
+    """The folder's database. Raises UserError where there is none."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        raise UserError(f"There is no database in {folder}: Pursuit has not run there yet.")
+    return path

@@ -196,6 +196,17 @@ async def test_members_let_nobody_in(rig: Rig, people: People) -> None:
     assert people.book().paired == ()
 
 
+async def test_a_member_who_asks_for_what_owners_may_is_written_down(
+    rig: Rig, people: People
+) -> None:
+    for line in ("/pair list", "/model", "/sessions all", "/resume #7", "/workspace 1"):
+        await rig.tell(line, MEMBER)
+    await rig.tell("/workspace", MEMBER)
+    assert audited(people) == [("refused command", MEMBER.id, 5)]
+    [row] = people.audit(9)
+    assert (row.platform, row.chat, row.detail) == ("telegram", "100", "Cora")
+
+
 async def test_a_strangers_name_gives_a_terminal_no_orders(rig: Rig, people: People) -> None:
     await knocked(rig, name="\x1b]0;owned\x07 Eve\n\u202e" + "x" * 500)
     [knock] = people.book().pending

@@ -143,11 +143,11 @@ async def test_the_sessions_of_all_chats_are_listed(tmp_path: Path) -> None:
         assert (fact["id"], fact["turns"], fact["current"]) == (1, 1, True)
 
 
-@pytest.mark.parametrize("line", ["status", "sessions"])
+@pytest.mark.parametrize("line", ["status", "sessions", "pair list", "pair remove 7"])
 async def test_a_folder_in_which_nothing_ran_is_told_so_and_left_alone(
     tmp_path: Path, line: str
 ) -> None:
-    said = await pursuit(tmp_path / "data", line)
+    said = await pursuit(tmp_path / "data", *line.split())
     assert said.code == 69
     assert "Pursuit has not run there yet" in said.out + said.err
     assert list((tmp_path / "data").iterdir()) == []
