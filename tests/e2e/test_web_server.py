@@ -12,61 +12,24 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from adapters.web.adapter import WebPlatform
 from adapters.web.decode import address_of
-from adapters.web.options import WebOptions
 from core.errors import UserError
 from core.messages import Message, Press, Queued, Refused, RemoteId, Say, SendFile
 from core.ports import Mark
 from tests.contracts.platform_rig import eventually
-from tests.fakes.intake import FakeIntake
-from tests.fakes.telegram_rig import RealClock
 from tests.fakes.web_browser import FakeBrowser
-from tests.fakes.web_past import FakePast
-from tests.fakes.web_rig import free_port
+from tests.fakes.web_served import LIMIT, TOKEN, Served, serving
 
-TOKEN = "the token of these tests"
 CHAT = "chat01"
 EVENTS = f"/api/chats/{CHAT}/events"
 HERE = address_of(CHAT)
-LIMIT = 64 * 1024
-
-
-class Served:
-    """One adapter that serves, and what it was given."""
-
-    def __init__(self, folder: Path, *, origins: tuple[str, ...] = ()) -> None:
-        self.folder = folder
-        self.intake = FakeIntake()
-        self.past = FakePast()
-        self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"
-        self.told: list[str] = []
-        self.options = WebOptions(
-            token=TOKEN,
-            folder=folder,
-            announce=self.told.append,
-            port=self.port,
-            origins=origins,
-            max_upload=LIMIT,
-            close_s=0.2,
-        )
-        self.platform = WebPlatform(self.options, past=self.past, clock=RealClock())
-
-    def browser(self) -> FakeBrowser:
-        return FakeBrowser(self.base, TOKEN)
 
 
 @pytest_asyncio.fixture
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
     """A server with an origin of its own behind a proxy."""
-    served = Served(tmp_path, origins=("https://pursuit.example.org",))
-    task = asyncio.create_task(served.platform.run(served.intake), name="web")
-    await served.intake.wait_for(lambda: served.intake.caught)
-    yield served
-    task.cancel()
-    await asyncio.wait({task})
-    assert task.cancelled()
+    async with serving(tmp_path, origins=("https://pursuit.example.org",)) as served:
+        yield served
 
 
 @pytest_asyncio.fixture

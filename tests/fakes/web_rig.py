@@ -57,6 +57,7 @@ class WebBot:
     settings: Settings
     data: Path
     base: str
+    token: str = TOKEN
     said: StringIO = field(default_factory=StringIO)
     _task: asyncio.Task[None] | None = None
 

@@ -190,14 +190,15 @@ setInterval(showElapsed, 1000);
 // What the person does
 
 async function press(what, button, row) {
-  for (const each of row.children) each.disabled = true;
+  if (row.dataset.busy) return; // a disabled button would lose the focus
+  row.dataset.busy = "yes";
   try {
     const { text } = await post(`/api/chats/${chat}/presses`, { id: freshId(), message: what.id, command: button.command });
     link(text === "Saving …" ? text : "");
   } catch (failure) {
     link(failure.message);
   } finally {
-    for (const each of row.children) each.disabled = false;
+    delete row.dataset.busy;
   }
 }
 
