@@ -41,6 +41,7 @@ from core.goals.goal import Goal, GoalStatus
 from core.goals.machine import MAX_WAIT_S
 from core.messages import Role
 from core.rights import Right, may
+from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order, Spent
 from core.sessions.lane import Change, Enqueue, Idle, Lane, Post, Prio, RowKind, Wake
 from core.sessions.machine import tell_goal
@@ -125,7 +126,7 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             return _steer(lane, goal, order, command)
         case ChangeBudget(changes):
             if not may(order.by.role, Right.CHANGE_BUDGETS):
-                return _say(lane, "Only owners may change a goal's budget.")
+                return deny(lane, "Only owners may change a goal's budget.")
             budget = Budget(**{**asdict(goal.budget), **changes})
             lane, effects = tell_goal(lane, BudgetChanged(budget))
             return lane, (*effects, Post(f"Budget: {_budget(budget)}."))

@@ -261,6 +261,11 @@ class _Builder:
             return bind(bound, self._grounds, self._data)
         return _own_folder(self._settings, self._data, lane)
 
+    def _place(self, lane: LaneKey) -> Path:
+        """Where a lane works, as people are told, whether it can just now or not."""
+        bound = self._store.bound(lane)
+        return Path(bound) if bound else _own_folder(self._settings, self._data, lane)
+
     def _rehome(self, old: LaneKey, new: LaneKey) -> None:
         share_home(old, new, _homes(self._settings, self._data))
 
@@ -286,7 +291,7 @@ class _Builder:
             redact=self._redact,
             talk=self._choices.talk,
             at_rest=self._stillness.of,
-            folder=self.folder,
+            folder=self._place,
             memory=self._store,
         )
         for maker in self._choices.platforms:
