@@ -21,7 +21,19 @@ from gateway.settings.schema import Logs
 
 LOG_FILE = "pursuit.log"
 _LARGEST = 10 << 20
-_CHATTY = ("aiohttp", "asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "openai", "telegram")
+_CHATTY = (
+    "aiohttp",
+    "asyncio",
+    "discord",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "openai",
+    "slack_bolt",
+    "slack_sdk",
+    "telegram",
+)
 """Libraries whose INFO is noise, or worse: httpx logs URLs with Telegram's token in them."""
 
 _CONTROLS = {

@@ -90,11 +90,15 @@ def test_whatever_comes_is_caught_in_the_listed_places_only() -> None:
     assert found == Counter(list(BROAD))
 
 
+LATE = {"gateway/compose/models.py"}
+"""Beside the lazy commands: the openai SDK, half of the start, loads on a thread of its own."""
+
+
 def test_functions_import_nothing_outside_of_the_command_line() -> None:
     found = [
         f"{short(path)}:{node.lineno}"
         for path in sources(*PACKAGES, "tests")
-        if not short(path).startswith("gateway/cli/")
+        if not short(path).startswith("gateway/cli/") and short(path) not in LATE
         for function in ast.walk(tree(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
