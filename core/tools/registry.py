@@ -7,18 +7,26 @@ bug in a tool is not a fault of the call and passes through to the turn's border
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from core.errors import PermanentError, TransientError, UserError
-from core.messages import Principal
+from core.messages import Principal, Role, lowest
 from core.ports import Tool, ToolContext, ToolSpec
 from core.tools.tool import one_line
 from core.transcript import Receipt, ToolCall, ToolResult
 
-Allowed: TypeAlias = Callable[[Principal, str], str]
-"""Whether a principal may use a tool: "" to go on, else the sentence that says why not."""
+TOOLSETS: Mapping[str, Role] = {
+    "terminal": Role.MEMBER,
+    "file": Role.MEMBER,
+    "think": Role.MEMBER,
+    "send": Role.MEMBER,
+}
+"""The lowest role that may use the tools of each toolset; one that is not here is for owners.
+
+All of today's work in the lane's own folder and sandbox, which are the border for members.
+"""
 
 
 class ToolsetTool(Tool, Protocol):
@@ -27,18 +35,29 @@ class ToolsetTool(Tool, Protocol):
     toolset: str
 
 
-def anyone(principal: Principal, tool: str) -> str:
-    """The rule that lets every admitted person use every tool."""
-    return ""
+def refusal(principal: Principal, tool: str, least: Role) -> str:
+    """Why a principal may not use a tool of that least role, "" when they may.
+
+    The principal is the turn's: of a goal's turn its setter, lowered to the goal's floor.
+    """
+    if lowest(principal.role, least) is least:
+        return ""
+    return (
+        f"{tool} is for owners, and this turn has a {principal.role.value}'s rights. Go on "
+        "without it, or say in the answer that an owner must ask for this."
+    )
 
 
 class Registry:
-    """Tools by name. Lists keep the order the tools were given in, so prompts stay stable."""
+    """Tools by name. Lists keep the order the tools were given in, so prompts stay stable.
 
-    def __init__(self, tools: Iterable[ToolsetTool], allowed: Allowed = anyone) -> None:
+    `roles` is the table that each call is held to, as `TOOLSETS`.
+    """
+
+    def __init__(self, tools: Iterable[ToolsetTool], roles: Mapping[str, Role] = TOOLSETS) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
         self._granted: frozenset[str] = frozenset(t.toolset for t in self._tools.values())
-        self._allowed = allowed
+        self._roles = roles
 
     @property
     def toolsets(self) -> tuple[str, ...]:
@@ -47,7 +66,7 @@ class Registry:
 
     def granting(self, toolsets: Collection[str]) -> Registry:
         """The same tools, of which only those in `toolsets` (and granted here) may be used."""
-        narrowed = Registry(self._tools.values(), self._allowed)
+        narrowed = Registry(self._tools.values(), self._roles)
         narrowed._granted = self._granted.intersection(toolsets)
         return narrowed
 
@@ -66,8 +85,9 @@ class Registry:
         tool = self._tools.get(call.name)
         if tool is None or tool.toolset not in self._granted:
             return _fault(call, self._unknown(call.name))
-        if refusal := self._allowed(context.principal, call.name):
-            return _fault(call, refusal)
+        least = self._roles.get(tool.toolset, Role.OWNER)
+        if refused := refusal(context.principal, call.name, least):
+            return _fault(call, refused)
         try:
             return _storable(await tool.run(call, context))
         except (UserError, PermanentError, TransientError, OSError) as error:

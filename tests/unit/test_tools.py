@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from core.tools.definitions import (
     ReadFile,
     Run,
 )
-from core.tools.registry import Registry
+from core.tools.registry import TOOLSETS, Registry
 from core.tools.send import Staged, send_tool
 from core.tools.think import think_tool
 from core.tools.tool import DefinedTool, Outcome, one_line
@@ -190,14 +191,26 @@ def test_specs_keep_the_order_of_the_tools_whatever_the_order_asked() -> None:
     assert [s.name for s in registry.specs(["think", "test"])] == ["echo", "think"]
 
 
-async def test_the_right_is_checked_for_each_call() -> None:
-    def owners_only(principal: Principal, tool: str) -> str:
-        return "" if principal.role is Role.OWNER else f"Only owners may use {tool}."
-
-    registry = Registry([DefinedTool(ECHO, echo)], owners_only)
+async def test_each_call_is_held_to_the_rights_of_its_turn() -> None:
+    registry = Registry([DefinedTool(ECHO, echo)], {"test": Role.OWNER}).granting(["test"])
     assert (await registry.run(call("echo"), context())).receipt.ok
     refused = await registry.run(call("echo"), context(MEMBER))
-    assert (refused.text, refused.receipt.ok) == ("Only owners may use echo.", False)
+    assert refused.text.startswith("echo is for owners, and this turn has a member's rights.")
+    assert not refused.receipt.ok
+    lowered = replace(OWNER, role=MEMBER.role)  # an owner's goal, after a member was heard in it
+    assert not (await registry.run(call("echo"), context(lowered))).receipt.ok
+    open_ = Registry([DefinedTool(ECHO, echo)], {"test": Role.MEMBER})
+    assert (await open_.run(call("echo"), context(MEMBER))).receipt.ok
+
+
+async def test_a_toolset_that_the_table_does_not_name_is_for_owners() -> None:
+    registry = Registry([DefinedTool(ECHO, echo)])
+    assert (await registry.run(call("echo"), context())).receipt.ok
+    assert not (await registry.run(call("echo"), context(MEMBER))).receipt.ok
+
+
+def test_the_table_names_every_toolset_there_is() -> None:
+    assert {definition.toolset for definition in ALL} == set(TOOLSETS)
 
 
 @pytest.mark.parametrize(
