@@ -62,6 +62,7 @@ const live = new Live({
     refreshChats();
   },
   down: () => link("Reconnecting …"),
+  refused: refreshChats, // which leads to the login, where that is the reason
   message: (what) => {
     log.put(what);
     if (what.who === "bot") tell(what);
@@ -100,7 +101,7 @@ async function enter(to, { push = true } = {}) {
   composer.files = [];
   composer.showFiles();
   for (const message of outgoing.enter(to)) log.put(mine(message, { state: "sending" }));
-  composer.set(sessionStorage.getItem(draft(to)) ?? "");
+  composer.set(sessionStorage.getItem(draft(to)) ?? "", !composer.touch); // no keyboard unasked
   showChats();
   await load(to);
 }

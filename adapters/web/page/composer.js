@@ -44,10 +44,10 @@ export class Composer {
     });
   }
 
-  set(text) {
+  set(text, focus = true) {
     this.text.value = text;
     this.changed();
-    this.text.focus();
+    if (focus) this.text.focus();
     this.text.setSelectionRange(text.length, text.length);
   }
 

@@ -44,6 +44,7 @@ export class Live {
     source.addEventListener("error", () => {
       this.on.down();
       if (source.readyState !== EventSource.CLOSED) return;
+      this.on.refused();
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.connect(), this.pause);
       this.pause = Math.min(this.pause * 2, LONGEST_MS);
