@@ -6,6 +6,7 @@ import sqlite3
 from math import ceil
 
 from adapters.sqlite.intake import goal_spent
+from core.goals import texts
 from core.goals.goal import Goal
 from core.messages import SessionId, TurnId
 from core.ports import Usage
@@ -32,13 +33,15 @@ def book(
         return CapReached(_cap("time", f"time={ceil(2 * worked)}s"))
     if budget.tokens is None and budget.cost is None:
         return None
+    session, turn, purpose, model = whose
+    if budget.cost is not None and estimate.cost is None:
+        return CapReached(texts.cost_cap_cannot_hold(model or "the judge"))
     spent = goal_spent(conn, goal.id)
-    tokens, cost = spent.tokens + estimate.tokens, spent.cost + estimate.cost
+    tokens, cost = spent.tokens + estimate.tokens, spent.cost + (estimate.cost or 0.0)
     if budget.tokens is not None and tokens > budget.tokens:
         return CapReached(_cap("token", f"tokens={2 * tokens}"))
     if budget.cost is not None and cost > budget.cost:
         return CapReached(_cap("cost", f"cost={ceil(200 * cost) / 100:g}"))
-    session, turn, purpose, model = whose
     found = conn.execute(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
         "cost, at) VALUES (?, ?, ?, ?, ?, 'reserved', ?, 0, ?, ?, ?) RETURNING id",
@@ -50,7 +53,7 @@ def book(
             model,
             estimate.tokens - estimate.output,
             estimate.output,
-            estimate.cost,
+            estimate.cost or 0.0,
             now,
         ),
     ).fetchone()

@@ -93,6 +93,19 @@ def named(person: Principal) -> str:
     return person.name or f"the person {person.id}"
 
 
+def unpriced(models: str) -> str:
+    """Why a cap on cost cannot hold; `models` names those without a known price."""
+    return f"a cost budget cannot hold, as no price is known of {models}"
+
+
+def cost_cap_cannot_hold(model: str) -> str:
+    """The reason of a pause at a call that has no known price, under a cap on cost."""
+    return (
+        f"{unpriced(model)}. An owner can set the model's price in the configuration, or cap "
+        "tokens instead: /goal budget cost=none tokens=N, then /goal resume."
+    )
+
+
 def blocked(reason: str) -> str:
     """The line when the judge sees no way on."""
     return (

@@ -89,14 +89,18 @@ class House:
     """What the settings offer to commands: the catalogue's models and the one in use without a
     choice, the folders that a chat may be bound to, and where a chat works that is not.
 
-    `judge_reads` is the most that the configured judge takes of a goal with its contract and
-    criteria, in bytes of UTF-8; see `core.goals.judge.judge_reads`.
+    `aides` are the models beside it that a goal pays for: those that judge and sum up. `unpriced`
+    are the models, of all of these, whose price nobody knows; one that is known to be free is
+    none of them. `judge_reads` is the most that the configured judge takes of a goal with its
+    contract and criteria, in bytes of UTF-8; see `core.goals.judge.judge_reads`.
     """
 
     models: tuple[str, ...] = ()
     model: str = ""
     folders: tuple[str, ...] = ()
     home: Callable[[LaneKey], str] = _no_home
+    aides: tuple[str, ...] = ()
+    unpriced: frozenset[str] = frozenset()
     judge_reads: int = MAX_BYTES
 
 

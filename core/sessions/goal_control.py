@@ -124,12 +124,8 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             return _say(lane, show(lane, goal, facts.spent(goal.id), order.now))
         case PauseGoal() | ResumeGoal() | ClearGoal() | WaitGoal():
             return _steer(lane, goal, order, command)
-        case ChangeBudget(changes):
-            if not may(order.by.role, Right.CHANGE_BUDGETS):
-                return deny(lane, "Only owners may change a goal's budget.")
-            budget = Budget(**{**asdict(goal.budget), **changes})
-            lane, effects = tell_goal(lane, BudgetChanged(budget))
-            return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
+        case ChangeBudget():
+            return _change_budget(lane, goal, order, command, facts)
         case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
             limit = facts.house.judge_reads
             return _criteria(lane, goal, command, order.by.role, limit)
@@ -137,6 +133,31 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
             return lane, ()  # answered before: they need no goal
         case _:
             assert_never(command)
+
+
+def _change_budget(
+    lane: Lane, goal: Goal, order: Order, command: ChangeBudget, facts: Facts
+) -> Change:
+    if not may(order.by.role, Right.CHANGE_BUDGETS):
+        return deny(lane, "Only owners may change a goal's budget.")
+    unpriced = _unpriced(facts)
+    if command.changes.get("cost") is not None and unpriced:
+        why = texts.unpriced(" and ".join(unpriced))
+        return _say(
+            lane,
+            f"The budget stays as it was: {why}. Set its price in the configuration, or cap "
+            "tokens instead: /goal budget tokens=N.",
+        )
+    budget = Budget(**{**asdict(goal.budget), **command.changes})
+    lane, effects = tell_goal(lane, BudgetChanged(budget))
+    return lane, (*effects, Post(f"Budget: {_budget(budget)}."))
+
+
+def _unpriced(facts: Facts) -> tuple[str, ...]:
+    """The models that a goal here would pay for and whose price nobody knows."""
+    house, chosen = facts.house, facts.model()
+    agent = chosen if chosen in house.models else house.model
+    return tuple(sorted({agent, *house.aides} & house.unpriced))
 
 
 def _steer(
@@ -172,7 +193,7 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
         lane, effects = tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
         return lane, (*ended, *effects)
     if not goal.may_be_resumed_by(order.by):
-        return _say(lane, texts.only_an_owner(goal.setter))
+        return deny(lane, texts.only_an_owner(goal.setter))
     return tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
 
 

@@ -250,11 +250,12 @@ class UsageOf:
 class Estimate:
     """The most that a call may use: tokens in and out, and their price in US dollars.
 
-    `output` says how many of the tokens come out.
+    `cost` is None where no price is known, which a cap on cost does not cover. `output` says how
+    many of the tokens come out.
     """
 
     tokens: int
-    cost: float
+    cost: float | None
     output: int = 0
 
 

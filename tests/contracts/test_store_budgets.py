@@ -55,6 +55,31 @@ async def test_parallel_reservations_cannot_overshoot_a_cost_cap(rig: Rig) -> No
     assert [type(answer) for answer in answers] == [Reserved, Reserved, CapReached]
 
 
+async def test_a_cost_cap_covers_no_call_whose_price_nobody_knows(rig: Rig) -> None:
+    begun = await limited(rig, "cost=0.025 tokens=100")
+    unknown, free = Estimate(tokens=10, cost=None), Estimate(tokens=10, cost=0.0)
+    assert isinstance(await reserve(rig, begun, free), Reserved)
+    reached = await reserve(rig, begun, unknown)
+    assert isinstance(reached, CapReached)
+    assert reached.reason.startswith("a cost budget cannot hold, as no price is known of main.")
+    await rig.tell("/goal budget cost=none")
+    assert isinstance(await reserve(rig, begun, unknown), Reserved)
+
+
+async def test_a_judge_without_a_known_price_pauses_a_goal_under_a_cost_cap(rig: Rig) -> None:
+    await rig.answer(await limited(rig, "cost=5"))
+    asked = await rig.asked()
+    await rig.heard()
+    booked, _ = await rig.store.reserve_verdict(LANE, asked, Estimate(10, None), now=NOW)
+    assert isinstance(booked, CapReached)
+    [said] = await rig.heard()
+    assert said == (
+        "⏸ Goal paused: a cost budget cannot hold, as no price is known of the judge. An owner "
+        "can set the model's price in the configuration, or cap tokens instead: "
+        "/goal budget cost=none tokens=N, then /goal resume."
+    )
+
+
 async def test_a_settled_reservation_counts_what_was_used(rig: Rig) -> None:
     begun = await limited(rig, "tokens=25")
     first = await reserve(rig, begun)

@@ -18,6 +18,7 @@ class NoFacts:
 
     house: House = field(default_factory=House)
     drafted: SetGoal | None = None
+    chosen: str = ""
 
     def spent(self, goal: int) -> Spent:
         """See `Facts.spent`."""
@@ -44,7 +45,7 @@ class NoFacts:
 
     def model(self) -> str:
         """See `Facts.model`."""
-        return ""
+        return self.chosen
 
     def workspace(self) -> str:
         """See `Facts.workspace`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.commands import Invocation
@@ -74,3 +76,36 @@ def test_a_criterion_counts_with_the_goal_and_the_criteria_before_it() -> None:
 
 def test_a_wish_that_is_too_long_to_draft_from_is_refused() -> None:
     assert refusal(EMPTY, "goal draft " + "x" * (MAX_BYTES + 1)).startswith("The text has 20,001")
+
+
+HOUSE = House(models=("main", "own"), model="main", aides=("judge",))
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "chosen", "named"),
+    [
+        ({"main"}, "", "main"),
+        ({"own"}, "own", "own"),
+        ({"judge"}, "", "judge"),
+        ({"main", "judge"}, "", "judge and main"),
+        ({"main"}, "gone", "main"),
+    ],
+)
+def test_a_cost_cap_is_not_set_where_no_price_is_known(
+    unpriced: set[str], chosen: str, named: str
+) -> None:
+    facts = NoFacts(replace(HOUSE, unpriced=frozenset(unpriced)), chosen=chosen)
+    lane, _ = order(EMPTY, "goal Write", facts=facts)
+    assert refusal(lane, "goal budget turns=5 cost=2", facts=facts) == (
+        f"The budget stays as it was: a cost budget cannot hold, as no price is known of {named}. "
+        "Set its price in the configuration, or cap tokens instead: /goal budget tokens=N."
+    )
+    lane, _ = order(lane, "goal budget turns=5 cost=none", facts=facts)
+    assert goal_of(lane).budget.turns == 5
+
+
+def test_a_cost_cap_is_set_where_every_model_at_work_has_a_price() -> None:
+    facts = NoFacts(replace(HOUSE, unpriced=frozenset({"own"})))
+    lane, _ = order(EMPTY, "goal Write", facts=facts)
+    lane, _ = order(lane, "goal budget cost=2", facts=facts)
+    assert goal_of(lane).budget.cost == 2.0
