@@ -57,15 +57,14 @@ def written(bot: Bot, file: Path, **changes: object) -> Path:
     settings["platforms"]["telegram"]["token"] = bot.people.token
     settings["providers"]["fake"]["api_key"] = "test"
     for group, change in changes.items():
-        settings[group] = {**settings.get(group, {}), **change} if _maps(change) else change
+        if isinstance(change, Mapping):
+            settings[group] = {**settings.get(group, {}), **change}
+        else:
+            settings[group] = change
     partial = file.with_name(f"{file.name}.new")
     partial.write_text(yaml.safe_dump(settings), encoding="utf-8")
     partial.replace(file)
     return file
-
-
-def _maps(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 @asynccontextmanager
