@@ -102,6 +102,7 @@ async function enter(to, { push = true } = {}) {
   composer.showFiles();
   for (const message of outgoing.enter(to)) log.put(mine(message, { state: "sending" }));
   composer.set(sessionStorage.getItem(draft(to)) ?? "", !composer.touch); // no keyboard unasked
+  composer.close();
   showChats();
   await load(to);
 }
