@@ -84,15 +84,19 @@ def _no_home(_: LaneKey) -> str:
     return ""
 
 
+def _known(_: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """What the settings offer to commands: the catalogue's models and the one in use without a
     choice, the folders that a chat may be bound to, and where a chat works that is not.
 
-    `aides` are the models beside it that a goal pays for: those that judge and sum up. `unpriced`
-    are the models, of all of these, whose price nobody knows; one that is known to be free is
-    none of them. `judge_reads` is the most that the configured judge takes of a goal with its
-    contract and criteria, in bytes of UTF-8; see `core.goals.judge.judge_reads`.
+    `aides` are the models beside it that a goal pays for: those that judge and sum up. `priced`
+    says of any of these whether its price is known, nothing among them. `judge_reads` is the most
+    that the configured judge takes of a goal with its contract and criteria, in bytes of UTF-8;
+    see `core.goals.judge.judge_reads`.
     """
 
     models: tuple[str, ...] = ()
@@ -100,7 +104,7 @@ class House:
     folders: tuple[str, ...] = ()
     home: Callable[[LaneKey], str] = _no_home
     aides: tuple[str, ...] = ()
-    unpriced: frozenset[str] = frozenset()
+    priced: Callable[[str], bool] = _known
     judge_reads: int = MAX_BYTES
 
 

@@ -157,7 +157,7 @@ def _unpriced(facts: Facts) -> tuple[str, ...]:
     """The models that a goal here would pay for and whose price nobody knows."""
     house, chosen = facts.house, facts.model()
     agent = chosen if chosen in house.models else house.model
-    return tuple(sorted({agent, *house.aides} & house.unpriced))
+    return tuple(name for name in sorted({agent, *house.aides}) if not house.priced(name))
 
 
 def _steer(

@@ -94,7 +94,8 @@ HOUSE = House(models=("main", "own"), model="main", aides=("judge",))
 def test_a_cost_cap_is_not_set_where_no_price_is_known(
     unpriced: set[str], chosen: str, named: str
 ) -> None:
-    facts = NoFacts(replace(HOUSE, unpriced=frozenset(unpriced)), chosen=chosen)
+    house = replace(HOUSE, priced=lambda name: name not in unpriced)
+    facts = NoFacts(house, chosen=chosen)
     lane, _ = order(EMPTY, "goal Write", facts=facts)
     assert refusal(lane, "goal budget turns=5 cost=2", facts=facts) == (
         f"The budget stays as it was: a cost budget cannot hold, as no price is known of {named}. "
@@ -105,7 +106,7 @@ def test_a_cost_cap_is_not_set_where_no_price_is_known(
 
 
 def test_a_cost_cap_is_set_where_every_model_at_work_has_a_price() -> None:
-    facts = NoFacts(replace(HOUSE, unpriced=frozenset({"own"})))
+    facts = NoFacts(replace(HOUSE, priced=lambda name: name != "own"))
     lane, _ = order(EMPTY, "goal Write", facts=facts)
     lane, _ = order(lane, "goal budget cost=2", facts=facts)
     assert goal_of(lane).budget.cost == 2.0

@@ -201,7 +201,9 @@ def test_a_member_may_not_change_a_budget() -> None:
     lane, _ = order(EMPTY, 1, "goal", "Write")
     after, effects = order(lane, 2, "goal", "budget turns=99", CORA)
     assert after == lane
-    assert effects == (Post("Only owners may change a goal's budget."),)
+    [told] = effects
+    assert isinstance(told, Post)
+    assert told.text == "Only owners may change a goal's budget."
 
 
 def test_a_gate_does_not_replace_the_goal() -> None:
