@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from adapters.web.encode import Object, Sent
 from core.messages import RemoteId
 
-EVENTS = 500
-MESSAGES = 300
-CHATS = 1_000
+EVENTS = 200
+MESSAGES = 200
+CHATS = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ TYPES = {
     ".html": "text/html",
 }
 MAX_TOKEN = 1_000
+
+log = logging.getLogger(__name__)
 _NEXT = re.compile(r"/c/[a-z0-9]{6,40}")
 
 
@@ -107,6 +110,7 @@ class Pages:
             return response
         if not self._logins.is_token(given):
             self._attempts.failed(peer)
+            log.warning("a wrong token for the web chat came from %s", peer)
             return self._login(to, "That is not the token.", status=403)
         self._attempts.succeeded(peer)
         try:
