@@ -71,7 +71,7 @@ def _line(piece: bytes, more: Callable[[int], bytes]) -> bytes:
 
 def write(borders: Borders, path: str, content: str) -> Outcome:
     """Put `content` in place of the file at once; readers see the old or the new, never half."""
-    place = borders.place(path)
+    place = borders.place(path, writing=True)
     data = content.encode()
     existed = _replace(place, data)
     said = f"{'Replaced' if existed else 'Created'} {place.shown} ({len(data)} bytes)."
@@ -80,7 +80,7 @@ def write(borders: Borders, path: str, content: str) -> Outcome:
 
 def patch(borders: Borders, path: str, old: str, new: str) -> Outcome:
     """Replace the one place where `old` stands."""
-    place = borders.place(path)
+    place = borders.place(path, writing=True)
     with told(place.shown), opened(place) as descriptor:
         if regular(descriptor, place.shown).st_size > MAX_PATCH_BYTES:
             raise UserError(f"{place.shown} is too big to patch; use a command such as sed.")

@@ -95,7 +95,7 @@ def _line(item: Item) -> str:
 
 def snapshot(workspace: Path, hidden: tuple[Path, ...] = ()) -> tuple[FileFact, ...]:
     """The newest files of a workspace, at most `FACTS`, by path; () when there is no folder."""
-    borders = Borders(workspace, hidden=hidden)
+    borders = Borders.of(workspace, (), hidden)
     root = Place(Path(os.path.realpath(workspace)), (), ".")
     newest: list[tuple[int, str, FileFact]] = []
     try:

@@ -29,12 +29,11 @@ class Outgoing:
 
     async def stage(self, context: ToolContext, path: str, call_id: str) -> Staged:
         """Copy the file as it is now."""
-        borders = Borders(context.workspace, self._extra, self._hidden)
         key = hashlib.sha256(f"{context.turn}|{call_id}".encode()).hexdigest()[:24]
-        return await asyncio.to_thread(self._copy, borders, path, self._folder / key)
+        return await asyncio.to_thread(self._copy, context.workspace, path, self._folder / key)
 
-    def _copy(self, borders: Borders, path: str, to: Path) -> Staged:
-        place = borders.place(path)
+    def _copy(self, workspace: Path, path: str, to: Path) -> Staged:
+        place = Borders.of(workspace, self._extra, self._hidden).place(path)
         name = place.name.encode("utf-8", "replace").decode()
         with told(place.shown), opened(place) as descriptor:
             size = regular(descriptor, place.shown).st_size

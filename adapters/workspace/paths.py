@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.workspace.guarded import Guarded, guard_of, guarded
 from core.errors import UserError
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -47,18 +48,28 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Borders:
     """The folders one lane's tools may use. `hidden` is never seen, even inside of a root,
-    unless a root lies deeper still (a workspace in the data directory)."""
+    unless a root lies deeper still (a workspace in the data directory). `guards` are the places
+    of people's home folders that these folders hold, see `guarded`."""
 
     workspace: Path
     extra: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    guards: tuple[Guarded, ...] = ()
 
-    def place(self, text: str) -> Place:
-        """Where a path leads after all links. Raises UserError when that is outside."""
+    @classmethod
+    def of(cls, workspace: Path, extra: tuple[Path, ...], hidden: tuple[Path, ...]) -> Borders:
+        """The borders with all that this machine has to guard."""
+        return cls(workspace, extra, hidden, guarded((workspace, *extra)))
+
+    def place(self, text: str, *, writing: bool = False) -> Place:
+        """Where a path leads after all links. Raises UserError when that is outside, or guarded
+        against reading or, when `writing`, against being written."""
         workspace = _real(self.workspace)
         path = _real(workspace / text)
         roots = (workspace, *map(_real, self.extra))
         root = max((r for r in roots if path.is_relative_to(r)), key=_depth, default=None)
+        if guard := guard_of(path, self.guards, self.extra, writing=writing):
+            raise UserError(guard.refusal)
         if root is None or text.startswith("~") or self.hides(path, root):
             raise UserError(OUTSIDE.format(path=text, workspace=workspace))
         shown = path.relative_to(workspace) if path.is_relative_to(workspace) else path
@@ -67,7 +78,9 @@ class Borders:
     def hides(self, path: Path, root: Path) -> bool:
         """Whether a resolved path below a resolved root is hidden."""
         hiding = (h for h in map(_real, self.hidden) if path.is_relative_to(h))
-        return any(_depth(h) > _depth(root) for h in hiding)
+        if any(_depth(h) > _depth(root) for h in hiding):
+            return True
+        return guard_of(path, self.guards, self.extra, writing=False) is not None
 
 
 def _real(path: Path) -> Path:

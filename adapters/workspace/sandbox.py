@@ -12,17 +12,23 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
+from adapters.workspace.guarded import guarded
 from adapters.workspace.listing import OWN_FOLDER
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import OWNER
 from adapters.workspace.process import Launch, Process
 from core.errors import UserError
 
+Mount: TypeAlias = tuple[str, ...]
+
 PROBE_S = 10.0
 MB = 1024 * 1024
+MOST_OPEN = 300
+"""How many entries of a closed folder stay open; each costs every command some time."""
 
 MISSING = (
     "Commands are refused: there is no working sandbox on this machine ({fault}). Install"
@@ -199,6 +205,15 @@ class Sandbox:
             "--",
         )
 
+    def _cover(self, path: Path) -> Mapping[Path, Mount]:
+        """What hides a file or a folder, where there is one."""
+        try:
+            if path.is_dir():
+                return {path: self._empty(path)}
+            return {path: ("--ro-bind", "/dev/null", str(path))} if path.exists() else {}
+        except OSError:  # this user cannot look there, and no more can the command
+            return {}
+
     def _empty(self, path: Path) -> tuple[str, ...]:
         size = ("--size", str(self._options.tmp_mb * MB)) if self._modern else ()
         return (*size, "--tmpfs", str(path))
@@ -208,20 +223,68 @@ class Sandbox:
         a workspace in the data directory shows, the rest of that directory does not."""
         open_folders = [Path(os.path.realpath(p)) for p in self._options.extra]
         open_folders += [workspace] if workspace else []
-        mounts: dict[Path, tuple[str, ...]] = {
-            p: ("--bind", str(p), str(p)) for p in open_folders if p.exists()
+        mounts: dict[Path, Mount] = {
+            p: _bound(p, writable=True) for p in open_folders if p.exists()
         }
         if (runtime := self._runtime) is not None:
-            mounts.setdefault(runtime, ("--ro-bind", str(runtime), str(runtime)))
+            mounts.setdefault(runtime, _bound(runtime, writable=False))
         visible = [*mounts, Path("/usr")]
-        for path in (Path(os.path.realpath(p)) for p in self._hidden):
+        guards = guarded(open_folders)
+        covered = [Path(os.path.realpath(p)) for p in self._hidden]
+        covered += [guard.path for guard in guards if guard.secret]
+        for path in covered:
             if path not in mounts and any(path.is_relative_to(v) for v in visible):
-                if path.is_dir():
-                    mounts[path] = self._empty(path)
-                elif path.exists():
-                    mounts[path] = ("--ro-bind", "/dev/null", str(path))
+                mounts.update(self._cover(path))
+        start_ups = [
+            guard.path
+            for guard in guards
+            if not guard.secret
+            and guard.path not in mounts
+            and any(guard.path.is_relative_to(folder) for folder in open_folders)
+        ]
+        if guards:
+            _fix(mounts, start_ups, open_folders)
         for path in sorted(mounts, key=lambda p: len(p.parts)):
             yield from mounts[path]
+
+
+def _fix(mounts: dict[Path, Mount], start_ups: list[Path], open_folders: list[Path]) -> None:
+    """Let nobody change what is at these paths, nor put something there. Where there is nothing
+    yet, the folder that would hold it takes no new entries; those that it has stay open, each
+    as a mount of its own."""
+    there = [path for path in start_ups if os.path.lexists(path)]
+    closed = {_nearest(path) for path in start_ups if path not in there}.difference(there)
+    for path in (*there, *closed):
+        mounts[path] = _bound(path, writable=False)
+    for folder in closed:
+        for child in _entries(folder):
+            mounts.setdefault(child, _bound(child, writable=True))
+    for path in list(mounts):  # a folder that is a mount cannot be moved away with what it holds
+        for above in path.parents:
+            kept = any(above.is_relative_to(start_up) for start_up in there)
+            if not kept and any(above.is_relative_to(folder) for folder in open_folders):
+                mounts.setdefault(above, _bound(above, writable=True))
+
+
+def _nearest(path: Path) -> Path:
+    """The nearest folder above the path that there is."""
+    return next(p for p in path.parents if os.path.lexists(p))
+
+
+def _entries(folder: Path) -> list[Path]:
+    """The files and folders in a folder, folders first, at most `MOST_OPEN`; a link stays what
+    it is, and leads where it led."""
+    try:
+        found = [child for child in folder.iterdir() if not child.is_symlink()]
+        folders = sorted(child for child in found if child.is_dir())
+        files = sorted(child for child in found if child.is_file())
+    except OSError:  # somebody else's
+        return []
+    return [*folders, *files][:MOST_OPEN]
+
+
+def _bound(path: Path, *, writable: bool) -> Mount:
+    return ("--bind" if writable else "--ro-bind", str(path), str(path))
 
 
 def _system() -> Iterator[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from adapters.workspace.guarded import Guarded, guard_of, guarded, notes
 from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
 from adapters.workspace.policy import Allow, judge
 from adapters.workspace.process import Process
@@ -100,6 +101,10 @@ class Terminal:
     def _refusal(self, command: str, workspace: Path) -> str:
         """Why a command is not run, "" when it is. Approvals are not asked for here: a verdict
         that wants one is a refusal."""
+        if guard := guard_of(
+            workspace, self._guards(workspace), self._options.extra, writing=True
+        ):
+            return guard.refusal
         verdict = judge(command, workspace, self._options.extra)
         match verdict:
             case Allow():
@@ -112,6 +117,13 @@ class Terminal:
                 return REFUSED.format(reason=reason, way=NEVER, command=command[:500])
             case _:
                 assert_never(verdict)
+
+    def _guards(self, workspace: Path) -> tuple[Guarded, ...]:
+        return guarded((workspace, *self._options.extra))
+
+    def _notes(self, workspace: Path, command: str, output: str) -> str:
+        sandboxed = self._options.sandbox is Sandboxing.BWRAP
+        return notes(self._guards(workspace), command, output) if sandboxed else ""
 
     async def _finish(self, arguments: Run, context: ToolContext) -> Outcome:
         limit = min(
@@ -137,6 +149,10 @@ class Terminal:
             said = (
                 f"[killed: it took longer than {limit:g} s. Give a longer timeout_s, or run it"
                 " with background true]"
+            )
+        elif code:
+            said += await asyncio.to_thread(
+                self._notes, context.workspace, arguments.command, process.output
             )
         receipt = Receipt(
             ok=code == 0,

@@ -56,21 +56,20 @@ def workspace_tools(options: WorkspaceOptions, data_dir: Path) -> WorkspaceTools
     terminal = Terminal(options, hidden, owner_of(data_dir))
 
     def borders(context: ToolContext) -> Borders:
-        return Borders(context.workspace, options.extra, hidden)
+        return Borders.of(context.workspace, options.extra, hidden)
 
     def off_loop(definition: Definition[A], work: Blocking[A]) -> DefinedTool[A]:
         async def carry_out(arguments: A, context: ToolContext, call_id: str) -> Outcome:
             began = time.monotonic()
-            outcome = await asyncio.to_thread(work, borders(context), arguments)
+            outcome = await asyncio.to_thread(lambda: work(borders(context), arguments))
             return _timed(outcome, began)
 
         return DefinedTool(definition, carry_out)
 
     async def find(arguments: SearchFiles, context: ToolContext, call_id: str) -> Outcome:
         began = time.monotonic()
-        return _timed(
-            await search.search(borders(context), arguments.pattern, arguments.path), began
-        )
+        within = await asyncio.to_thread(borders, context)
+        return _timed(await search.search(within, arguments.pattern, arguments.path), began)
 
     tools: tuple[ToolsetTool, ...] = (
         DefinedTool(definitions.RUN, terminal.run, terminal.close_turn),
