@@ -81,7 +81,7 @@ class Lanes:
         self._collect = collect
         self._only = only
         self._running: dict[LaneKey, tuple[TurnId, asyncio.Task[Ending]]] = {}
-        self._cancelled: set[TurnId] = set()
+        self._cancelled: set[tuple[LaneKey, TurnId]] = set()
         self._timers_changed = asyncio.Event()
         self._started = asyncio.Event()
         self._closing = asyncio.Event()
@@ -197,7 +197,7 @@ class Lanes:
             running[1].cancel()
 
     def _cancel(self, lane: LaneKey, turn: TurnId) -> None:
-        self._cancelled.add(turn)  # its task may not stand yet, or may have just ended
+        self._cancelled.add((lane, turn))  # its task may not stand yet, or may have just ended
         running = self._running.get(lane)
         if running is not None and running[0] == turn:
             running[1].cancel()
@@ -233,8 +233,8 @@ class Lanes:
                 log.warning("turn_fenced", lane=lane, turn=ref.turn)
                 return
             finally:
-                stopped = ref.turn in self._cancelled
-                self._cancelled.discard(ref.turn)
+                stopped = (lane, ref.turn) in self._cancelled
+                self._cancelled.discard((lane, ref.turn))
             if stopped and ending.outcome is Outcome.ANSWERED:
                 await self._clean_up(ref)  # the /stop came when it had its answer already
             self.follow(signals)
@@ -266,7 +266,7 @@ class Lanes:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(worker.work(ref, begun), name=f"turn {ref.turn}")
             self._running[ref.lane] = (ref.turn, task)
-            if ref.turn in self._cancelled:
+            if (ref.lane, ref.turn) in self._cancelled:
                 task.cancel()
             try:
                 await asyncio.wait({task})
