@@ -195,15 +195,18 @@ class Handover:
             return ()
         cursor = None if mark is None else (self._source, str(mark))
         backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
+        failed = False
         while True:
             try:
                 acks = await self._intake.accept(inbounds, cursor=cursor)
             except TransientError as err:
+                failed = True
                 self._pulse.fault(f"what came in cannot be saved: {err}")
                 log.warning("%d messages are not saved yet: %s", len(inbounds), err)
                 await backoff.pause(err.retry_after or 0.0)
             else:
-                self._pulse.well()
+                if failed:
+                    self._pulse.well()
                 self._mark = mark or self._mark
                 return acks
 
