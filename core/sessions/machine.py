@@ -79,6 +79,9 @@ MAX_TRIES = 3
 FAILURES = frozenset({Outcome.FAILED, Outcome.CAPPED, Outcome.REVOKED})
 """The outcomes that a person must be told of."""
 
+LET_OUT = "the person who set it may no longer use this bot here; an admitted one can resume it"
+"""The reason by which a worker that knows no `Outcome.REVOKED` fails such a turn."""
+
 QUEUE_FULL = (
     f"⚠ {MAX_WAITING} messages are waiting here already, so this one was not taken. "
     "Send it again later, or use /stop to drop them."
@@ -341,7 +344,7 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 of_goal=turn.goal,
                 seconds=event.seconds,
                 reason=event.reason,
-                revoked=outcome is Outcome.REVOKED,
+                revoked=outcome is Outcome.REVOKED or event.reason == LET_OUT,
             )
             return tell_goal(lane, failed)
         case Outcome.STOPPED:

@@ -121,14 +121,14 @@ async def test_a_goal_whose_setter_lost_the_right_pauses(tmp_path: Path) -> None
         bot.settings = settings_of(bot.people, bot.models, {})
         await bot.start()
         await bot.heard(
-            "⏸ Goal paused: the person who set it may no longer use this bot here; "
-            "an admitted one can resume it",
+            "⏸ Goal paused: Bob, who set it, may no longer use this bot here. "
+            "An owner can take it up with /goal resume.",
             chat=BOB.id,
         )
         assert len(bot.models.of("main")) == 1
 
 
-async def test_a_goal_whose_setter_lost_the_right_goes_on_for_who_resumes_it(
+async def test_a_goal_whose_setter_lost_the_right_goes_on_for_an_owner_who_takes_it_up(
     tmp_path: Path,
 ) -> None:
     members = {"telegram": {"members": [BOB.id]}}
@@ -141,9 +141,16 @@ async def test_a_goal_whose_setter_lost_the_right_goes_on_for_who_resumes_it(
         await bot.stop()
         bot.settings = settings_of(bot.people, bot.models, {})
         await bot.start()
-        await bot.heard("an admitted one can resume it", chat=team)
+        await bot.heard("An owner can take it up with /goal resume.", chat=team)
         bot.say("@pursuit_bot /goal resume", chat=team)
-        await bot.heard("▶ Goal resumed", "Step 2.", "✓ Goal achieved", chat=team)
+        await bot.heard(
+            "▶ Goal resumed",
+            "Anna answers for this goal from now on, in place of Bob, who may no longer use this "
+            "bot here. It keeps a member's rights: set it again to give it an owner's.",
+            "Step 2.",
+            "✓ Goal achieved",
+            chat=team,
+        )
 
 
 async def test_a_message_whose_sender_lost_the_right_leaves_the_goal_alone(
