@@ -58,7 +58,7 @@ class DiscordOptions:
     Discord asks for a sign of life every 41 s. Not under 8 s outside of tests."""
     rebuild_s: float = 180.0
     """Silence after which everything is built anew: Discord forgets a session soon after."""
-    settle_s: float = 2.0
+    settle_s: float = 1.0
     """The pause after the last server's description until the connection counts as ready."""
     catch_up_s: float = 8.0
     """How long looking for messages that were missed may take; nothing else waits longer."""
