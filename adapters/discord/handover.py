@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import discord
 
+from adapters.discord import errors
 from adapters.discord.asked import Asked
 from adapters.discord.backlog import missed
 from adapters.discord.backoff import Backoff
@@ -154,6 +155,8 @@ class Handover:
         read: list[tuple[Inbound, Asked | None]] = []
         mark = self._mark or Bookmark.first(self._clock.now())
         for item in items:
+            if item.message is not None:
+                await self._place(item.message)
             inbound = self._read(item)
             if inbound is not None:
                 read.append((inbound, item.asked))
@@ -176,6 +179,21 @@ class Handover:
             return None
         self._chatter = 0
         return mark
+
+    async def _place(self, message: discord.Message) -> None:
+        """Find out of a channel that Discord has not described to us: it may be a thread."""
+        channel = message.channel
+        if not isinstance(channel, discord.PartialMessageable) or channel.guild_id is None:
+            return
+        if self._ready is None:
+            return
+        try:
+            found = await self._ready.fetch_channel(channel.id)
+        except errors.CALL_ERRORS as err:
+            log.warning("channel %d is not known: %s", channel.id, err)
+            return
+        if isinstance(found, discord.Thread | discord.TextChannel | discord.VoiceChannel):
+            message.channel = found
 
     def _read(self, item: Item) -> Inbound | None:
         if item.message is None:

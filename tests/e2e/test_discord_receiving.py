@@ -87,6 +87,32 @@ async def test_in_a_thread_it_is_addressed_when_it_is_in_it(
     assert (first.address.chat, first.address.thread) == (str(channel), str(inside))
 
 
+async def test_a_thread_that_nobody_told_of_is_looked_up(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        made = fake.backend.create_thread(channel, "Quiet", fake.anna.id, broadcast=False)
+        fake.say(f"{fake.call()} over here", channel=made.id)
+        [message] = await intake.got(1)
+    assert isinstance(message, Message)
+    assert message.address == at(fake, made.id)
+    assert message.address.chat == str(channel)
+
+
+async def test_a_thread_that_cannot_be_looked_up_is_a_place_of_its_own(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    async with running(platform_for(fake, tmp_path), intake):
+        made = fake.backend.create_thread(fake.channel(), "Quiet", fake.anna.id, broadcast=False)
+        fake.fault(f"GET /channels/{made.id}", Status(403))
+        fake.say(f"{fake.call()} over here", channel=made.id)
+        [message] = await intake.got(1)
+    assert isinstance(message, Message)
+    assert (message.address.chat, message.address.thread) == (str(made.id), "")
+    assert not message.private
+
+
 async def test_bots_webhooks_joins_and_edits_start_nothing(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:
