@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
@@ -101,7 +102,9 @@ class ConsoleRig(PlatformRig):
         device = Path(self._screen.device)
         keyboard = self._opened.enter_context(device.open(encoding="utf-8"))
         paper = self._opened.enter_context(device.open("w", encoding="utf-8"))
-        devices = (Vt100Input(keyboard), Vt100_Output.from_pty(paper, term="xterm-256color"))
+        keys = Vt100Input(keyboard)
+        clear_typeahead(keys)  # kept by the descriptor's number: another test's, perhaps
+        devices = (keys, Vt100_Output.from_pty(paper, term="xterm-256color"))
         clock = RealClock()
         front = TerminalFront(
             first_screen(options), COMMANDS, clock, history=None, devices=devices

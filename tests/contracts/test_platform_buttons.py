@@ -70,6 +70,7 @@ async def test_a_press_is_answered(there: PlatformRig) -> None:
     await shown(there, there.home, 1)
     press = await there.press(there.home, remote, "Pause")
     assert await there.toast(press) in {"⏸ Goal paused.", ""}
+    await there.intake.got(1)
 
 
 @pytest.mark.needs(Can.PRESS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -55,6 +56,20 @@ async def test_progress_in_a_room_is_one_message_that_changes(there: PlatformRig
         remote = await show(there, room, remote, text)
         await there.until(progress_says(there, room, text))
     assert len(there.chat(room)) <= 1
+
+
+@pytest.mark.needs(Can.LIMIT)
+async def test_progress_gives_way_while_a_chat_cools_down(there: PlatformRig) -> None:
+    await there.limit(there.home, 1)
+    async with asyncio.TaskGroup() as group:
+        answer = group.create_task(deliver(there, there.home, Say("All done.")))
+        await asyncio.sleep(0.2)  # the limit is met first
+        with contextlib.suppress(TransientError):
+            await there.platform.show_progress(there.home, 1, None, "late")
+        await answer
+    texts = [seen.text for seen in there.chat(there.home)]
+    assert texts.count("All done.") == 1
+    assert set(texts) <= {"late", "All done."}
 
 
 async def test_progress_may_hold_anything(there: PlatformRig) -> None:

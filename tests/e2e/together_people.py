@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 
-from tests.e2e.together_towns import Town
+from tests.e2e.together_towns import ALL, Town
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import Answer, text, verdict
 from tests.fakes.openai_seen import Seen
@@ -31,7 +31,9 @@ ACHIEVED = "✓ Goal achieved: all steps of {} are there"
 THINKING_S = 0.3
 """How long the model thinks about a goal's step."""
 TURNS = (3, 4)
-LOOK_S = 0.05
+LOOK_S = 0.1
+LATEST = 200
+"""So many messages are looked at for news; six threads may share them."""
 
 
 @dataclass(slots=True)
@@ -59,18 +61,18 @@ class Resident:
 
     async def _pursue(self, goal: str) -> None:
         while not self._achieved(goal):
-            seen = self._steps()
+            step = self._step()
             if not self.ending:
                 await self._talk()
             # Whoever talks without end keeps the goal from going on.
-            await self._until(partial(self._went_on, goal, seen))
+            await self._until(partial(self._went_on, goal, step))
 
-    def _went_on(self, goal: str, seen: int) -> bool:
-        return self._steps() > seen or self._achieved(goal)
+    def _went_on(self, goal: str, step: str) -> bool:
+        return self._step() != step or self._achieved(goal)
 
-    def texts(self) -> list[str]:
+    def texts(self, latest: int = LATEST) -> list[str]:
         """What the chat shows, marks of repeats left out."""
-        return [_bare(shown) for shown in self.town.shown(self.chat)]
+        return [_bare(shown) for shown in self.town.shown(self.chat, latest)]
 
     async def _goal(self) -> str:
         self._count += 1
@@ -88,8 +90,9 @@ class Resident:
         await self._until(lambda: last in self.texts())
         self.answered += 1
 
-    def _steps(self) -> int:
-        return len({text for text in self.texts() if STEP.fullmatch(text)})
+    def _step(self) -> str:
+        """The step that was told last."""
+        return next((text for text in reversed(self.texts()) if STEP.fullmatch(text)), "")
 
     def _achieved(self, goal: str) -> bool:
         return ACHIEVED.format(goal) in self.texts()
@@ -122,7 +125,7 @@ class Resident:
 
     def _disorder(self) -> list[str]:
         """What came in another order than it was asked for, by the first copy of each."""
-        first = list(dict.fromkeys(self.texts()))
+        first = list(dict.fromkeys(self.texts(ALL)))
         found = []
         numbers = [int(answer[1]) for each in first if (answer := ANSWER.fullmatch(each))]
         if any(a > b for a, b in pairwise(numbers)):

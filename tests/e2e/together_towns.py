@@ -5,8 +5,10 @@ Nothing here knows what is said; a town carries words in and tells what its chat
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from itertools import islice
+from typing import Protocol, TypeVar
 
 from simcord.backend.models import User
 
@@ -20,6 +22,10 @@ from tests.fakes.telegram_api import FakeTelegram
 from tests.fakes.telegram_world import Person
 from tests.fakes.web_browser import FakeBrowser, Item
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+ALL = sys.maxsize
 TOKEN = "a-token-of-many-letters"
 
 
@@ -47,8 +53,9 @@ class Town(Protocol):
         """Let the chat's person write; returns once the platform has it."""
         ...
 
-    def shown(self, chat: int) -> list[str]:
-        """All texts of the bot in the chat as they stand now, in order."""
+    def shown(self, chat: int, latest: int = ALL) -> list[str]:
+        """The bot's texts in the chat as they stand now, in order: all, or those among the
+        latest messages of the place."""
         ...
 
 
@@ -85,9 +92,11 @@ class TelegramTown:
         """See `Town`."""
         self._fake.say(text, user=self._people[chat])
 
-    def shown(self, chat: int) -> list[str]:
+    def shown(self, chat: int, latest: int = ALL) -> list[str]:
         """See `Town`."""
-        return [seen.text for seen in self._fake.by_bot(self._people[chat].id)]
+        state = self._fake.world.chats.get(self._people[chat].id)
+        messages = _latest(state.messages, latest) if state else []
+        return [seen.text for seen in messages if seen.by_bot]
 
 
 class DiscordTown:
@@ -127,11 +136,11 @@ class DiscordTown:
         user, channel = self._places[chat]
         self._fake.say(text, user=user, channel=channel)
 
-    def shown(self, chat: int) -> list[str]:
+    def shown(self, chat: int, latest: int = ALL) -> list[str]:
         """See `Town`."""
         bot = self._fake.backend.bot_user.id
-        messages = self._fake.backend.messages.get(self._places[chat][1], {})
-        return [message.content for message in messages.values() if message.author_id == bot]
+        messages = _latest(self._fake.backend.messages.get(self._places[chat][1], {}), latest)
+        return [message.content for message in messages if message.author_id == bot]
 
 
 class SlackTown:
@@ -177,10 +186,11 @@ class SlackTown:
         said = f"!{text[1:]}" if text.startswith("/") else text
         self._fake.say(said, user=person, channel=channel, thread=thread)
 
-    def shown(self, chat: int) -> list[str]:
+    def shown(self, chat: int, latest: int = ALL) -> list[str]:
         """See `Town`."""
         _, channel, thread = self._places[chat]
-        return [seen.text for seen in self._fake.by_bot(channel) if seen.thread == thread]
+        messages = _latest(channel.messages, latest)
+        return [seen.text for seen in messages if seen.by_bot and seen.thread == thread]
 
 
 class WebTown:
@@ -218,11 +228,13 @@ class WebTown:
         """See `Town`."""
         self.browser.say(self._names[chat], text)
 
-    def shown(self, chat: int) -> list[str]:
+    def shown(self, chat: int, latest: int = ALL) -> list[str]:
         """See `Town`."""
         name = self._names[chat]
-        live = [item.text for item in self.browser.windows[name].by("bot")]
-        return self._whole.get(name, live)
+        if name in self._whole:
+            return self._whole[name]
+        items = _latest(self.browser.windows[name].items, latest)
+        return [item.text for item in items if item.what["who"] == "bot"]
 
     async def read_back(self) -> None:
         """Read all chats to their beginnings: a page shows the latest messages alone."""
@@ -235,6 +247,11 @@ class WebTown:
                 pages.insert(0, [item.text for item in items])
                 before, more = f"?before={told['earlier']}", bool(told["earlier"])
             self._whole[name] = [text for page in pages for text in page]
+
+
+def _latest(messages: dict[K, V], count: int) -> list[V]:
+    """The last of them, in order, without looking at all."""
+    return list(islice(reversed(messages.values()), count))[::-1]
 
 
 def _distinct(ids: Iterable[int | str]) -> list[int | str]:
