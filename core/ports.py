@@ -215,6 +215,9 @@ class Platform(Protocol):
     """A chat platform. Every call names the address; errors are those of `core.errors`."""
 
     name: PlatformName
+    repeats_s: float
+    """For so long after a message's first try, another one under the same key makes no second
+    copy; 0.0 where the platform knows no such thing."""
 
     async def run(self, intake: Intake) -> None:
         """Connect and receive until cancelled.
@@ -233,8 +236,11 @@ class Platform(Protocol):
         and the whole as a file. Pure and deterministic: a restart must cut alike."""
         ...
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Post one message; markup that the platform refuses goes out as plain text.
+
+        `key` (at most 25 characters) is the message's own in all its tries, "" for one that has
+        one only.
 
         Raises TransientError (`doubtful` once bytes were written) or PermanentError.
         """

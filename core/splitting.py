@@ -99,7 +99,7 @@ def _lines(text: str, limit: int, size: Size) -> Iterator[str]:
 
 def _bits(line: str, limit: int, size: Size) -> Iterator[str]:
     rest = line
-    while len(rest) > limit // 2 and size(rest) > limit:
+    while len(rest) > limit or (len(rest) > limit // 2 and size(rest) > limit):
         room = limit // 2 if not rest[:limit].isascii() else limit
         space = rest.rfind(" ", room // 2, room)
         end = room if space < 0 else space + 1

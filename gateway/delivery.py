@@ -202,7 +202,9 @@ class Delivery:
             replaced = await self._replace(platform, address, out, out.what)
             if replaced is not None:
                 return replaced
-        remote = await platform.send(address, _marked(out.what) if out.doubtful else out.what)
+        fresh = self._clock.now() - out.first_try < platform.repeats_s
+        what = _marked(out.what) if out.doubtful and not fresh else out.what
+        remote = await platform.send(address, what, key=f"{out.id}:{out.first_try:.0f}")
         self._narrator.moved_on(out.lane)
         return remote
 

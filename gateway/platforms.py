@@ -71,6 +71,7 @@ class Redacted:
 
     def __init__(self, platform: Platform, redact: Callable[[str], str]) -> None:
         self.name = platform.name
+        self.repeats_s = platform.repeats_s
         self.run = platform.run
         self.health = platform.health
         self.parts = platform.parts
@@ -79,7 +80,7 @@ class Redacted:
         self._platform = platform
         self._redact = redact
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """See `Platform.send`. The bytes of a file from disk are sent as they are."""
         match what:
             case Say():
@@ -90,7 +91,7 @@ class Redacted:
                     caption=self._redact(what.caption),
                     content=self._redact(what.content),
                 )
-        return await self._platform.send(address, clean)
+        return await self._platform.send(address, clean, key=key)
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """See `Platform.edit`."""

@@ -65,6 +65,7 @@ class ConsolePlatform:
     """
 
     name = PlatformName.CONSOLE
+    repeats_s = 0.0
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class ConsolePlatform:
         """One message of any length."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Print a message. Raises TransientError, never doubtful, when nobody can read it."""
         if address != self._options.address:
             raise TransientError("That is another folder's chat, which is not open here.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -41,6 +42,7 @@ from core.ports import Clock, Health, Intake, Mark
 
 MAX_DOWNLOAD = 25 * 1024 * 1024
 DOWNLOAD_S = 120.0
+NONCE_BYTES = 12
 TOO_BIG = "The file {name} is too large: at most 25 MB are fetched from Discord."
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,7 @@ class DiscordPlatform:
     """One bot on Discord. Sending works before, during and after `run`."""
 
     name = PlatformName.DISCORD
+    repeats_s = 120.0
 
     def __init__(
         self,
@@ -67,7 +70,7 @@ class DiscordPlatform:
         self._pulse = Pulse(clock, settings.silence_s)
         self._link = Link(settings)
         self._pacing = Pacing(clock, settings.progress_gap_s)
-        self._outgoing = Outgoing(self._link, self._pacing, settings, clock)
+        self._outgoing = Outgoing(self._link, self._pacing, settings)
         self._ephemera = Ephemera(self._pacing, self._outgoing)
 
     async def run(self, intake: Intake) -> None:
@@ -104,13 +107,14 @@ class DiscordPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Post a message or a file."""
+        nonce = key or secrets.token_hex(NONCE_BYTES)
         match what:
             case Say():
-                return await self._outgoing.say(address, what)
+                return await self._outgoing.say(address, what, nonce)
             case SendFile():
-                return await self._outgoing.post_file(address, what)
+                return await self._outgoing.post_file(address, what, nonce)
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Replace a message's text and buttons."""
@@ -159,7 +163,7 @@ class DiscordPlatform:
 
     async def _tell(self, address: Address, text: str, remote: RemoteId) -> None:
         try:
-            await self._outgoing.say(address, Say(text, reply_to=remote))
+            await self.send(address, Say(text, reply_to=remote))
         except PursuitError as err:
             log.warning("a refusal could not be told: %s", err)
 

@@ -20,14 +20,12 @@ from discord.http import HTTPClient, MultipartParameters, handle_message_paramet
 from adapters.discord import errors
 from adapters.discord.encode import MAX_UNITS, custom_ids, cut, shown, verbatim
 from adapters.discord.link import Link
-from adapters.discord.nonces import Nonces, Post
 from adapters.discord.options import DiscordOptions
 from adapters.discord.pacing import EVERYWHERE, Pacing
 from adapters.discord.session import CommandButton
 from adapters.discord.wire import attempt
 from core.errors import PermanentError, TransientError
 from core.messages import Address, RemoteId, Say, SendFile
-from core.ports import Clock
 
 MAX_UPLOAD = 10 * 1024 * 1024
 NOBODY = discord.AllowedMentions.none()
@@ -63,24 +61,22 @@ def no_previews(*, silent: bool = False) -> discord.MessageFlags:
 class Outgoing:
     """The calls whose failure matters."""
 
-    def __init__(self, link: Link, pacing: Pacing, options: DiscordOptions, clock: Clock) -> None:
+    def __init__(self, link: Link, pacing: Pacing, options: DiscordOptions) -> None:
         self._link = link
         self._pacing = pacing
         self._options = options
-        self._nonces = Nonces(clock)
 
-    async def say(self, address: Address, what: Say) -> RemoteId:
-        """Post a message: formatted, else plain."""
+    async def say(self, address: Address, what: Say, nonce: str) -> RemoteId:
+        """Post a message: formatted, else plain. Discord keeps a post's nonce for some minutes
+        and answers a second post under it with the first."""
         channel = channel_of(address)
         view = _view(what)
         reference = _reference(what, channel)
-        post = self._nonces.post(address.key, what)
-        text = post.what.text if isinstance(post.what, Say) else what.text
 
         async def send(http: HTTPClient, content: str) -> RemoteId:
             with handle_message_parameters(
                 content,
-                nonce=post.nonce,
+                nonce=nonce,
                 view=view,
                 flags=no_previews(),
                 allowed_mentions=NOBODY,
@@ -90,10 +86,10 @@ class Outgoing:
 
         async def work(http: HTTPClient, _: int) -> RemoteId:
             return await _plainer(
-                http, channel, send, shown(text, markdown=what.markdown), verbatim(text)
+                http, channel, send, shown(what.text, markdown=what.markdown), verbatim(what.text)
             )
 
-        return await self._posting(address, post, work, self._options.call_s)
+        return await self.call(address, work, self._options.call_s)
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Replace text and buttons."""
@@ -115,13 +111,11 @@ class Outgoing:
 
         await self.call(address, work, self._options.call_s)
 
-    async def post_file(self, address: Address, what: SendFile) -> RemoteId:
+    async def post_file(self, address: Address, what: SendFile, nonce: str) -> RemoteId:
         """Post a file of at most 10 MB."""
         channel = channel_of(address)
         await asyncio.to_thread(_check, what)
-        post = self._nonces.post(address.key, what)
-        caption = post.what.caption if isinstance(post.what, SendFile) else what.caption
-        content = cut(verbatim(caption), MAX_UNITS) if caption.strip() else ""
+        content = cut(verbatim(what.caption), MAX_UNITS) if what.caption.strip() else ""
 
         async def send(http: HTTPClient, content: str) -> RemoteId:
             opened = await asyncio.to_thread(_opened, what)
@@ -129,7 +123,7 @@ class Outgoing:
                 opened as file,
                 handle_message_parameters(
                     content,
-                    nonce=post.nonce,
+                    nonce=nonce,
                     flags=no_previews(),
                     allowed_mentions=NOBODY,
                     file=discord.File(file, what.name),
@@ -140,7 +134,7 @@ class Outgoing:
         async def work(http: HTTPClient, _: int) -> RemoteId:
             return await _plainer(http, channel, send, content, content)
 
-        return await self._posting(address, post, work, self._options.upload_s)
+        return await self.call(address, work, self._options.upload_s)
 
     async def call(
         self, address: Address, work: Work[T], limit_s: float, *, extra: bool = False
@@ -167,21 +161,6 @@ class Outgoing:
             except errors.CALL_ERRORS as err:
                 self._cool(channel, err, extra=extra)
                 raise errors.translate(err, token, written=tried.written) from None
-
-    async def _posting(
-        self, address: Address, post: Post, work: Work[RemoteId], limit_s: float
-    ) -> RemoteId:
-        try:
-            remote = await self.call(address, work, limit_s)
-        except TransientError as err:
-            if err.doubtful:
-                self._nonces.doubt(address.key, post)
-            raise
-        except PermanentError:
-            self._nonces.settled(address.key)
-            raise
-        self._nonces.settled(address.key)
-        return remote
 
     def _cool(self, channel: int, err: Exception, *, extra: bool) -> None:
         if not isinstance(err, errors.Flooded):

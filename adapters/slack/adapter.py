@@ -45,6 +45,7 @@ class SlackPlatform:
     """One app in one workspace. Sending works before, during and after `run`."""
 
     name = PlatformName.SLACK
+    repeats_s = 0.0
 
     def __init__(self, options: SlackOptions, *, clock: Clock, lock_dir: Path) -> None:
         self._options = options
@@ -90,7 +91,7 @@ class SlackPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Post a message or a file."""
         match what:
             case Say():

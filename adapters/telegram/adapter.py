@@ -52,6 +52,7 @@ class TelegramPlatform:
     """One bot on Telegram. Sending works before, during and after `run`."""
 
     name = PlatformName.TELEGRAM
+    repeats_s = 0.0
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class TelegramPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Post a message or a file."""
         match what:
             case Say():

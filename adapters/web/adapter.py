@@ -46,6 +46,7 @@ class WebPlatform:
     """The one page. Sending works before, during and after `run`."""
 
     name = PlatformName.WEB
+    repeats_s = 0.0
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class WebPlatform:
         """A Markdown text as messages of a readable length."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Show a message or offer a file. Raises PermanentError for a file that is gone."""
         now = self._clock.now()
         match what:

@@ -65,7 +65,7 @@ class Watching(WebPlatform):
     past: FakePast
     browser: FakeBrowser
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         remote = await super().send(address, what)
         line = Posted(remote=remote, what=what, at=RealClock().now())
         self.past.lines[address.key].append(line)

@@ -17,7 +17,7 @@ from tests.e2e.kill_autopsy import Autopsy, words_of
 from tests.e2e.kill_people import NOTHING, REPEAT, STOPPED, Chat, answers
 from tests.e2e.kill_world import ASK, STEP
 
-PROGRESS = ("💻", "…", "↓ answered below", "⏹ ended without an answer")
+PROGRESS = ("💻", "📎", "…", "↓ answered below", "⏹ ended without an answer")
 INTERRUPTED = "interrupted by a restart"
 CUT_OFF = "cut off"
 

@@ -22,7 +22,6 @@ from tests.fakes.telegram_faults import Html, Lost, Reset, Stall, Status, TooMan
 
 SUPPRESS_EMBEDS, SILENT = 1 << 2, 1 << 12
 SEND_MESSAGES = 1 << 11
-REPEAT = "(may be a repeat) "
 
 
 @pytest.fixture
@@ -79,19 +78,19 @@ async def test_verbatim_text_is_escaped_and_addresses_are_not(
     assert r"\# not a \*title\*" in shown.raw
 
 
-async def test_a_lost_response_gives_one_copy_when_the_outbox_sends_again(
+async def test_a_lost_response_gives_one_copy_in_all_tries_under_one_key(
     fake: FakeDiscord, platform: DiscordPlatform, home: int
 ) -> None:
     what = Say("once", buttons=(Button("Stop", "/stop"),))
     fake.fault("send", Lost(), times=2)
-    for each in (what, Say(REPEAT + "once", buttons=what.buttons)):
+    for _ in range(2):
         with pytest.raises(TransientError) as caught:
-            await platform.send(at(fake, home), each)
+            await platform.send(at(fake, home), what, key="7:1795")
         assert caught.value.doubtful
-    remote = await platform.send(at(fake, home), Say(REPEAT + "once", buttons=what.buttons))
+    remote = await platform.send(at(fake, home), what, key="7:1795")
     [shown] = fake.shown(home)
     assert (shown.text, str(shown.id)) == ("once", remote)
-    await platform.send(at(fake, home), what)
+    await platform.send(at(fake, home), what, key="8:1795")
     assert len(fake.shown(home)) == 2
 
 
@@ -100,20 +99,18 @@ async def test_a_lost_response_to_a_file_gives_one_copy(
 ) -> None:
     fake.fault("send", Lost())
     with pytest.raises(TransientError):
-        await platform.send(at(fake, home), SendFile("a.txt", "see", content="a"))
-    await platform.send(at(fake, home), SendFile("a.txt", REPEAT + "see", content="a"))
+        await platform.send(at(fake, home), SendFile("a.txt", "see", content="a"), key="7:1")
+    await platform.send(at(fake, home), SendFile("a.txt", "see", content="a"), key="7:1")
     [shown] = fake.shown(home)
     assert (shown.text, shown.files) == ("see", (("a.txt", b"a"),))
 
 
-async def test_another_text_after_a_lost_response_is_another_message(
+async def test_messages_without_a_key_are_never_taken_for_each_other(
     fake: FakeDiscord, platform: DiscordPlatform, home: int
 ) -> None:
-    fake.fault("send", Lost())
-    with pytest.raises(TransientError):
-        await platform.send(at(fake, home), Say("one"))
-    await platform.send(at(fake, home), Say("two"))
-    assert [shown.text for shown in fake.shown(home)] == ["one", "two"]
+    for _ in range(2):
+        await platform.send(at(fake, home), Say("the same"))
+    assert [shown.text for shown in fake.shown(home)] == ["the same", "the same"]
 
 
 @pytest.mark.parametrize("fault", [Reset(), Status(500), Status(502), Html()])

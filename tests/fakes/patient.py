@@ -17,6 +17,7 @@ class Patient:
 
     def __init__(self, name: PlatformName) -> None:
         self.name = name
+        self.repeats_s = 0.0
         self.is_now = Health(ok=True, silent_s=0.0, detail="connected")
         self._looks = asyncio.Semaphore(0)
 
@@ -41,7 +42,7 @@ class Patient:
         """The text whole."""
         return (Say(text),)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """Never."""
         raise TransientError(NO)
 

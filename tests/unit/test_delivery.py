@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.errors import TransientError
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say
@@ -53,14 +55,17 @@ class Moody:
     moods: list[TransientError | None]
     before: Callable[[int], None] = lambda tries: None
     name: PlatformName = PlatformName.TELEGRAM
+    repeats_s: float = 0.0
+    keys: list[str] = field(default_factory=list)
     tries: list[float] = field(default_factory=list)
     posted: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         """See `Platform.send`."""
         assert isinstance(what, Say)
         self.tries.append(time.monotonic())
+        self.keys.append(key)
         self.before(len(self.tries))
         self.changed.set()
         mood = self.moods.pop(0) if len(self.moods) > 1 else self.moods[0]
@@ -279,3 +284,15 @@ async def test_a_message_whose_arrival_could_not_be_stored_is_not_posted_again(
 async def test_a_failure_that_could_not_be_stored_is_no_doubt(tmp_path: Path) -> None:
     async with sending(tmp_path, OFF, None, open_store=forgetful) as chat:
         assert await chat.emptied() == ["one"]
+
+
+@pytest.mark.parametrize(("repeats_s", "said"), [(0.0, "(may be a repeat) one"), (3_600.0, "one")])
+async def test_a_repeat_is_marked_unless_the_platform_knows_the_key_again(
+    tmp_path: Path, repeats_s: float, said: str
+) -> None:
+    doubt = TransientError("the answer was lost", doubtful=True)
+    async with sending(tmp_path, doubt, None) as chat:
+        chat.platform.repeats_s = repeats_s
+        assert await chat.emptied() == [said]
+        first, again = chat.platform.keys
+        assert first == again

@@ -1,4 +1,4 @@
-"""Discord's dialect of Markdown, the cutting of long texts, commands, bookmarks and nonces."""
+"""Discord's dialect of Markdown, the cutting of long texts, commands and bookmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from adapters.discord.bookmark import MAX_DIRECT, OVERLAP_S, Bookmark, id_at
 from adapters.discord.encode import MAX_UNITS, custom_ids, render, shown, units, verbatim
 from adapters.discord.menu import choices, digest, line_of, menu
-from adapters.discord.nonces import KEEP_S, Nonces
 from adapters.discord.options import DiscordOptions, MenuEntry
 from adapters.discord.pacing import EVERYWHERE, Pacing
 from adapters.discord.parts import MAX_PARTS, parts
@@ -154,30 +153,6 @@ def test_a_bookmark_keeps_the_latest_private_chats_and_looks_back_a_little() -> 
     assert mark.direct[0] == 59
     assert mark.since == id_at(2_000_000_000 - OVERLAP_S)
     assert Bookmark.first(2_000_000_000).since == id_at(2_000_000_000)
-
-
-def test_the_repeat_of_a_post_in_doubt_has_its_nonce_and_its_words() -> None:
-    nonces = Nonces(HeldClock())
-    what = Say("once")
-    first = nonces.post(LANE, what)
-    nonces.doubt(LANE, first)
-    assert nonces.post(LANE, Say("(may be a repeat) once")) == first
-    assert nonces.post(LANE, what) == first
-    assert nonces.post(LANE, Say("something else")).nonce != first.nonce
-    assert nonces.post(LANE, SendFile("once")).nonce != first.nonce
-    nonces.settled(LANE)
-    assert nonces.post(LANE, what).nonce != first.nonce
-
-
-def test_a_nonce_is_not_trusted_for_long() -> None:
-    clock = HeldClock()
-    nonces = Nonces(clock)
-    first = nonces.post(LANE, Say("once"))
-    nonces.doubt(LANE, first)
-    clock.at += KEEP_S + 1
-    again = nonces.post(LANE, Say("(may be a repeat) once"))
-    assert again.nonce != first.nonce
-    assert again.what == Say("(may be a repeat) once")
 
 
 def test_a_cool_down_holds_one_channel_and_a_global_one_all() -> None:

@@ -32,6 +32,7 @@ class SlowPlatform:
     """Holds each progress call until it is let go, and keeps what the chat shows."""
 
     name: PlatformName = PlatformName.TELEGRAM
+    repeats_s: float = 0.0
     called: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
     marked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +63,7 @@ class SlowPlatform:
     def parts(self, text: str) -> tuple[Outbound, ...]:
         return (Say(text),)
 
-    async def send(self, address: Address, what: Outbound) -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
         return RemoteId("10")
 
     async def download(self, attachment: Attachment, to: Path) -> None:
