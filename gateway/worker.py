@@ -42,7 +42,7 @@ from gateway.turn_log import StoredLog
 
 log = structlog.get_logger(__name__)
 
-REVOKED = "the person who set it may no longer use this bot here; an admitted one can resume it"
+REVOKED = "the person who set its goal may no longer use this bot here"
 SENDER_REVOKED = "⚠ Not worked on: the person who sent this may no longer use this bot here."
 UNSHOWN = "(The answer holds nothing that can be shown.)"
 CRASHED = "an internal error; the log has the details"
@@ -168,7 +168,7 @@ class AgentWorker:
         """The end of a turn whose principal was revoked. A message of theirs is answered in words,
         so that the session's goal, which is not to blame, goes on."""
         if begun.turn.goal is not None:
-            return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=REVOKED)
+            return Ending(outcome=Outcome.REVOKED, seconds=0.0, reason=REVOKED)
         return Ending(
             outcome=Outcome.ANSWERED,
             seconds=0.0,
@@ -239,8 +239,10 @@ class AgentWorker:
                     receipts=receipts_of(results),
                     counted=counted,
                 )
-            case Failed(error=reason) | OutOfBudget(sentence=reason):
+            case Failed(error=reason):
                 return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason)
+            case OutOfBudget(sentence=reason):
+                return Ending(outcome=Outcome.CAPPED, seconds=0.0, reason=reason)
 
     def _posts(self, address: Address, text: str, begun: Begun) -> tuple[Outbound, ...]:
         """The answer's messages; in a group the first one replies to the person."""

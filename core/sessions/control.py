@@ -35,7 +35,7 @@ from core.sessions.lane import (
     Stopping,
     Wake,
 )
-from core.sessions.machine import feel
+from core.sessions.machine import tell_goal
 
 
 def obey(lane: Lane, order: Order, facts: Facts) -> Change:
@@ -108,7 +108,7 @@ def _stop(lane: Lane, order: Order) -> Change:
         lane = replace(lane, phase=Stopping(turn, Cut.STOPPED))
         effects.append(CancelTurn(turn.id))
     if goal is not None:
-        lane, paused = feel(lane, GoalPaused(""))
+        lane, paused = tell_goal(lane, GoalPaused(""))
         effects.extend(paused)
     effects.append(Post(texts.stopped(messages, goal=goal is not None)))
     return lane, tuple(effects)

@@ -79,9 +79,6 @@ MAX_TRIES = 3
 FAILURES = frozenset({Outcome.FAILED, Outcome.CAPPED, Outcome.REVOKED})
 """The outcomes that a person must be told of."""
 
-LET_OUT = "the person who set it may no longer use this bot here; an admitted one can resume it"
-"""The reason by which a worker that knows no `Outcome.REVOKED` fails such a turn."""
-
 QUEUE_FULL = (
     f"⚠ {MAX_WAITING} messages are waiting here already, so this one was not taken. "
     "Send it again later, or use /stop to drop them."
@@ -124,10 +121,6 @@ def tell_goal(lane: Lane, event: GoalEvent) -> Change:
         lane, more = _carry_out(lane, order)
         effects.extend(more)
     return lane, tuple(effects)
-
-
-feel = tell_goal
-"""The name under which `core.sessions.control` calls it."""
 
 
 def _carry_out(lane: Lane, order: GoalEffect) -> Change:
@@ -344,7 +337,7 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 of_goal=turn.goal,
                 seconds=event.seconds,
                 reason=event.reason,
-                revoked=outcome is Outcome.REVOKED or event.reason == LET_OUT,
+                revoked=outcome is Outcome.REVOKED,
             )
             return tell_goal(lane, failed)
         case Outcome.STOPPED:

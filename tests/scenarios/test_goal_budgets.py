@@ -38,6 +38,29 @@ async def test_a_token_cap_set_in_mid_turn_pauses_and_its_advice_helps(tmp_path:
         await bot.heard("▶ Goal resumed", "Nothing there yet.", "✓ Goal achieved: All is there.")
 
 
+async def test_a_person_is_answered_though_the_goals_cap_is_reached(tmp_path: Path) -> None:
+    async with running_bot(tmp_path) as bot:
+        bot.models.script("main", text("Half of it is there.", gate="slow"))
+        bot.say("/goal look round")
+        await bot.asked(1)
+        bot.say("/goal pause")
+        await bot.heard("⏸ Goal paused: as you asked.")
+        bot.models.open("slow")
+        await bot.heard("Half of it is there.")
+        bot.models.script("main", calls(LOOK, gate="again"), text("Nothing new."))
+        bot.say("anything new?")
+        await bot.asked(2)
+        bot.say("/goal budget tokens=10")
+        bot.say("/goal resume")
+        await bot.heard("▶ Goal resumed")
+        bot.models.open("again")
+        await bot.heard("⏸ Goal paused: its token budget does not cover", "Nothing new.")
+        assert await bot.status() == (await bot.heard("⊙ Goal (paused, "))[-1]
+        assert len(bot.models.of("main")) == 3
+        assert "anything new?" in str(bot.models.of("main")[-1].messages())
+        assert not bot.models.of("judge")
+
+
 async def test_a_cost_cap_counts_the_judge_and_pauses(tmp_path: Path) -> None:
     price = {"price": {"input": 100, "output": 100}}
     async with running_bot(tmp_path, models={"main": price, "judge": price}) as bot:
