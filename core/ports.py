@@ -138,8 +138,8 @@ class Model(Protocol):
         """
         ...
 
-    def price(self, usage: Usage) -> float:
-        """What `usage` costs in US dollars; 0.0 when no price is known."""
+    def price(self, usage: Usage) -> float | None:
+        """What `usage` costs in US dollars; None where no price is known."""
         ...
 
 

@@ -37,6 +37,6 @@ class LimitedModel:
                     f"{self.name} did not finish its answer within {request.deadline_s:g} s",
                 )
 
-    def price(self, usage: Usage) -> float:
+    def price(self, usage: Usage) -> float | None:
         """See `Model.price`."""
         return self._model.price(usage)

@@ -97,8 +97,8 @@ class OpenAIModel:
                 f"within {limit_s:g} s",
             )
 
-    def price(self, usage: Usage) -> float:
-        """What `usage` costs in US dollars; 0.0 when no price is known."""
+    def price(self, usage: Usage) -> float | None:
+        """What `usage` costs in US dollars; None where no price is known."""
         return self._price.of(usage)
 
     async def _with_retries(self, call: _Call) -> Completion:
@@ -205,11 +205,11 @@ class OpenAIModel:
         counted = heard.counted
         if counted is None:
             usage = Usage(estimated_input(request), 0, estimated_tokens(heard.chars))
-            return replace(usage, cost=self.price(usage))
+            return replace(usage, cost=self.price(usage) or 0.0)
         usage = Usage(counted.input_tokens, counted.cached_tokens, counted.output_tokens)
         if counted.cost is not None and self._options.price is None:
             return replace(usage, cost=counted.cost)
-        return replace(usage, cost=self.price(usage))
+        return replace(usage, cost=self.price(usage) or 0.0)
 
     def _dialect_for(self, request: Request) -> Dialect:
         """The dialect less what this request has no use for, so that only what was really sent

@@ -32,15 +32,16 @@ class PriceTag:
 
     @classmethod
     def of_model(cls, options: ModelOptions, provider: ProviderOptions) -> PriceTag:
-        """The price of a model at its provider."""
-        return cls(provider.name, provider.base_url, options.model, options.price)
+        """The price of a model at its provider; the embedded one is free."""
+        price = options.price or (Price(0.0, 0.0) if provider.embedded else None)
+        return cls(provider.name, provider.base_url, options.model, price)
 
-    def of(self, usage: Usage) -> float:
-        """US dollars for `usage`, 0.0 when no price is known."""
+    def of(self, usage: Usage) -> float | None:
+        """US dollars for `usage`, None where no price is known."""
         if self.price is not None:
             return _by_rate(self.price, usage)
         if self._unlisted:
-            return 0.0
+            return None
         counted = genai_prices.Usage(
             input_tokens=usage.input_tokens,
             cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
@@ -50,7 +51,7 @@ class PriceTag:
         if listed is None:
             listed = self._by_name(counted)
         self._unlisted = listed is None
-        return listed or 0.0
+        return listed
 
     def _by_address(self, counted: genai_prices.Usage) -> float | None:
         try:

@@ -8,10 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from adapters.sqlite.store import SqliteStore
+from core.goals.judge import JudgeProfile, judge_reads
 from core.messages import LaneKey
 from core.ports import Clock
 from core.sessions.facts import House
 from core.sessions.ports import Signals
+from gateway.compose.models import price_known
 from gateway.control.desk import Desk
 from gateway.control.server import ControlServer
 from gateway.health.vitals import Vitals
@@ -20,11 +22,18 @@ from gateway.settings import Choice, Settings, catalogue, chosen
 
 def house(settings: Settings, *, local: bool, home: Callable[[LaneKey], Path]) -> House:
     """What commands may offer; `local` says that the embedded model is served in this run."""
+    judge, compactor = chosen(settings, "goal_judge"), chosen(settings, "compaction")
+    can_be_called = offered(settings, local=local)
+    choices = (chosen(settings, "agent"), judge, compactor, *can_be_called)
+    by_name = {choice.name: choice for choice in choices}
     return House(
-        models=tuple(choice.name for choice in offered(settings, local=local)),
+        models=tuple(choice.name for choice in can_be_called),
         model=chosen(settings, "agent").name,
         folders=tuple(map(str, settings.workspace.allow)),
         home=lambda lane: str(home(lane)),
+        aides=(judge.name, compactor.name),
+        priced=lambda name: price_known(by_name[name]),
+        judge_reads=judge_reads(JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL),
     )
 
 

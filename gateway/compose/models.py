@@ -136,21 +136,34 @@ class _LateModel:
         await self._loaded.wait()
         return await self._make().complete(request, on_text)
 
-    def price(self, usage: Usage) -> float:
+    def price(self, usage: Usage) -> float | None:
         """See `Model.price`."""
         return self._price.of(usage)
 
 
+def price_known(choice: Choice) -> bool:
+    """Whether the price of a choice's model is known; a free one's is."""
+    provider = choice.provider
+    tag = PriceTag(
+        choice.model.provider, provider.base_url or OPENAI_URL, choice.model.model, _price(choice)
+    )
+    return choice.local or tag.of(Usage(1, 0, 1)) is not None
+
+
+def _price(choice: Choice) -> Price | None:
+    price = choice.model.price
+    return Price(price.input, price.output, price.cached) if price else None
+
+
 def _options(choice: Choice, model_key: str) -> ModelOptions:
     model, local = choice.model, choice.local
-    price = model.price
     return ModelOptions(
         name=choice.name,
         model=model.model,
         context_tokens=model.context_tokens or (LOCAL_CONTEXT if local else 128_000),
         max_output_tokens=model.max_output_tokens or (LOCAL_OUTPUT if local else 8_192),
         temperature=0.0 if local and model.temperature is None else model.temperature,
-        price=Price(price.input, price.output, price.cached) if price else None,
+        price=_price(choice),
         vision=model.vision,
         params=dict(model.params),
         model_key=model_key,

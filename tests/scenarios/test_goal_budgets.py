@@ -77,6 +77,34 @@ async def test_a_cost_cap_counts_the_judge_and_pauses(tmp_path: Path) -> None:
         await bot.heard("▶ Goal resumed", "✓ Goal achieved: All is there.")
 
 
+async def test_a_cost_cap_is_not_set_where_a_price_is_unknown(tmp_path: Path) -> None:
+    price = {"price": {"input": 100, "output": 100}}
+    async with running_bot(tmp_path, models={"main": price}) as bot:
+        bot.models.script("main", text("Begun.", gate="slow"))
+        bot.models.script("judge", DONE)
+        bot.say("/goal spend")
+        await bot.asked(1)
+        bot.say("/goal budget cost=$5")
+        await bot.heard(
+            "The budget stays as it was: a cost budget cannot hold, as no price is known of "
+            "judge. Set its price in the configuration, or cap tokens instead: "
+        )
+        bot.models.open("slow")
+        await bot.heard("✓ Goal achieved: All is there.")
+
+
+async def test_a_configured_cost_cap_that_cannot_hold_pauses_in_words(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, goals={"max_cost": 5}) as bot:
+        bot.say("/goal spend")
+        await bot.heard("⏸ Goal paused: a cost budget cannot hold, as no price is known of main. ")
+        assert not bot.models.of("main")
+        bot.models.script("main", text("All of it."))
+        bot.models.script("judge", DONE)
+        bot.say("/goal budget cost=none tokens=1_000_000")
+        bot.say("/goal resume")
+        await bot.heard("▶ Goal resumed", "All of it.", "✓ Goal achieved: All is there.")
+
+
 async def test_a_judge_that_a_cap_does_not_cover_is_not_asked(tmp_path: Path) -> None:
     async with running_bot(tmp_path, goals={"max_tokens": 30_000}) as bot:
         bot.models.script("main", text("All of it.", usage=(29_000, 0, 100)), text("Again."))

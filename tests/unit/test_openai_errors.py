@@ -286,14 +286,23 @@ def test_an_explicit_price_wins_and_cached_input_has_its_own() -> None:
 
 def test_a_listed_model_costs_what_the_list_says() -> None:
     fresh, cached = tag().of(Usage(1_000, 0, 100)), tag().of(Usage(1_000, 500, 100))
+    assert fresh is not None
+    assert cached is not None
     assert 0 < cached < fresh < 0.1
-    assert PriceTag("openrouter", "https://proxy.example/v1", tag().model).of(Usage(9)) > 0
+    assert PriceTag("openrouter", "https://proxy.example/v1", tag().model).of(Usage(9))
 
 
-def test_a_model_on_ones_own_machine_costs_nothing() -> None:
+def test_of_a_model_on_ones_own_machine_no_price_is_known() -> None:
     own = tag(url="http://127.0.0.1:8080/v1")
-    assert own.of(Usage(1_000, 0, 100)) == 0.0
-    assert own.of(Usage(1_000, 0, 100)) == 0.0
+    assert own.of(Usage(1_000, 0, 100)) is None
+    assert own.of(Usage(1_000, 0, 100)) is None
+
+
+def test_the_embedded_model_is_known_to_be_free() -> None:
+    embedded = ProviderOptions(
+        name="local", base_url="http://127.0.0.1:1/v1", api_key="", embedded=True
+    )
+    assert PriceTag.of_model(ModelOptions(name="m", model="m"), embedded).of(Usage(9, 0, 9)) == 0.0
 
 
 def test_model_options_have_defaults_that_send_nothing_special() -> None:
