@@ -76,6 +76,20 @@ def test_a_bad_configuration_is_told_before_any_sdk_is_loaded(tmp_path: Path) ->
     assert (done.stdout, (tmp_path / "d").exists()) == ("", False)
 
 
+@pytest.mark.parametrize(
+    ("words", "at", "offered"),
+    [
+        ("pursuit se", "1", {"plain,service", "plain,sessions", "plain,setup"}),
+        ("pursuit pair ", "2", {"plain,approve", "plain,list", "plain,remove"}),
+    ],
+)
+def test_the_shell_completes_commands(
+    tmp_path: Path, words: str, at: str, offered: set[str]
+) -> None:
+    asked = {"_PURSUIT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": at}
+    assert set(pursuit(home=tmp_path, **asked).stdout.split()) == offered
+
+
 def test_a_bare_home_needs_no_configuration(tmp_path: Path) -> None:
     done = pursuit("config", "show", home=tmp_path)
     assert done.returncode == 0
