@@ -158,7 +158,8 @@ class Workspace(Group):
     allow: tuple[Folder, ...] = ()
     """Folders that an owner may make a chat's workspace, by `/workspace`."""
     extra: tuple[Folder, ...] = ()
-    """More folders that the file tools and commands may use, such as `/tmp`."""
+    """More folders that the file tools and commands may use, such as `/tmp`. One of the guarded
+    places of a home folder, such as `~/.aws`, is opened by being named here."""
     sandbox: Literal["bwrap", "none"] = "bwrap"
     """`bwrap` runs commands in bubblewrap; `none` runs them with all your own rights."""
     network: bool = False
