@@ -28,7 +28,7 @@ def shown(tmp_path: Path) -> Path:
 
 
 def test_the_pages_configuration_starts_discord(shown: Path) -> None:
-    settings = load(shown, environ={"DISCORD_TOKEN": TOKEN})
+    settings = load(shown, environ={"DISCORD_BOT_TOKEN": TOKEN})
     assert settings.access.discord.owners == (123456789012345678,)
     assert [maker.__name__ for maker in _platforms(settings)] == ["discord"]
 
@@ -55,3 +55,9 @@ def test_the_sdk_is_not_loaded_where_discord_is_not_enabled() -> None:
         "_platforms(load(None)); sys.exit('discord' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_page_and_the_example_name_one_variable() -> None:
+    example = (PAGE.parents[1] / "config.example.yaml").read_text(encoding="utf-8")
+    named = r"\bDISCORD\w*TOKEN\b"
+    assert set(re.findall(named, example)) == set(re.findall(named, PAGE.read_text("utf-8")))
