@@ -147,3 +147,22 @@ async def test_an_edit_of_the_file_is_noticed_and_a_broken_one_keeps_the_old(
             written(bot, config, logs={"level": "debug"})
             line = await up.logged('"reloaded"')
             assert line["in_effect"] == ["logs.level"]
+
+
+async def test_an_emptied_file_locks_nobody_out(tmp_path: Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    async with idle_bot(tmp_path) as bot, FakeServiceManager() as manager:
+        bot.models.default("main", text("Still here."))
+        config = written(bot, folder / "c.yaml")
+        async with gateway(config, tmp_path / "d", NOTIFY_SOCKET=manager.address) as up:
+            await manager.hear("READY")
+            config.write_text("")
+            line = await up.logged('"reload_refused"')
+            assert line["kept"] == "the old configuration"
+            assert "access.telegram: nobody could talk to telegram any more" in str(line["error"])
+            bot.say("hello?")
+            await bot.heard("Still here.")
+            written(bot, config, access={"telegram": {"owners": [], "pairing": True}})
+            line = await up.logged('"reloaded"')
+            assert line["in_effect"] == ["access.telegram.owners", "access.telegram.pairing"]
