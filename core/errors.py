@@ -14,6 +14,11 @@ class UserError(PursuitError):
     """The person can mend it; the text is shown as it is and says what to do."""
 
 
+class Misconfigured(UserError):
+    """What was set up cannot work, here or at a platform: a token that is refused, an intent or
+    a scope that is missing. Starting again would not help, so a service manager is told not to."""
+
+
 class PermanentError(PursuitError):
     """It will fail again: a refused message, a revoked token, an unknown model."""
 

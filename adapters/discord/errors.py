@@ -9,7 +9,7 @@ from __future__ import annotations
 import aiohttp
 import discord
 
-from core.errors import PermanentError, PursuitError, TransientError, UserError
+from core.errors import Misconfigured, PermanentError, PursuitError, TransientError
 
 REFUSED_AT_DOOR = (
     "Discord refused the bot token. Check platforms.discord.token: make a new one at "
@@ -77,9 +77,9 @@ def translate(error: Exception, token: str, *, written: bool) -> PursuitError:
         case Broken() | discord.DiscordServerError():
             return TransientError(text, doubtful=True)
         case discord.LoginFailure():
-            return UserError(REFUSED_AT_DOOR)
+            return Misconfigured(REFUSED_AT_DOOR)
         case discord.HTTPException(status=401):
-            return UserError(REFUSED_AT_DOOR)
+            return Misconfigured(REFUSED_AT_DOOR)
         case discord.HTTPException(status=408 | 409):
             return TransientError(text, doubtful=True)
         case discord.HTTPException():
@@ -92,13 +92,13 @@ def translate_closing(error: Exception, token: str) -> PursuitError:
     """What the end of a connection means: an error that a person must mend, else a pause."""
     match error:
         case discord.PrivilegedIntentsRequired() | discord.ConnectionClosed(code=4014):
-            return UserError(INTENT_OFF)
+            return Misconfigured(INTENT_OFF)
         case discord.LoginFailure() | discord.ConnectionClosed(code=4004):
-            return UserError(REFUSED_AT_DOOR)
+            return Misconfigured(REFUSED_AT_DOOR)
         case discord.ConnectionClosed(code=4010 | 4011 | 4012 | 4013 as code):
             return PermanentError(f"Discord closed the connection with code {code}.")
         case discord.HTTPException(status=401):
-            return UserError(REFUSED_AT_DOOR)
+            return Misconfigured(REFUSED_AT_DOOR)
         case discord.HTTPException():
             text = redact(str(error), token)
             return TransientError(f"Discord: {text}")

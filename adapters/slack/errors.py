@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from core.errors import PermanentError, PursuitError, TransientError, UserError
+from core.errors import Misconfigured, PermanentError, PursuitError, TransientError
 from core.transcript import Json
 
 FAILED_CALL = (SlackClientError, aiohttp.ClientError, OSError, AttributeError)
@@ -144,11 +144,11 @@ def translate(
         return TransientError(f"Slack asks for a rest of {seconds:.0f} s.", retry_after=seconds)
     code = code_of(error)
     if code in REFUSED_AT_DOOR:
-        return UserError(refused.format(code=code))
+        return Misconfigured(refused.format(code=code))
     if code == "missing_scope":
         needed = _data(error)
         named = needed.get("needed") if isinstance(needed, dict) else None
-        return UserError(SCOPE_MISSING.format(needed=named or "that this needs"))
+        return Misconfigured(SCOPE_MISSING.format(needed=named or "that this needs"))
     if code in SLACK_FAILS:
         return TransientError(f"Slack: {code}", doubtful=True)
     if code:

@@ -16,7 +16,7 @@ from telegram.error import (
     TelegramError,
 )
 
-from core.errors import PermanentError, PursuitError, TransientError, UserError
+from core.errors import Misconfigured, PermanentError, PursuitError, TransientError
 
 REFUSED_AT_DOOR = (
     "Telegram refused the bot token. Check platforms.telegram.token: copy it anew from @BotFather."
@@ -95,7 +95,7 @@ def translate(error: TelegramError, secret: str) -> PursuitError:
         case Flooded():
             return TransientError(text, retry_after=error.retry_after)
         case InvalidToken():
-            return UserError(REFUSED_AT_DOOR)
+            return Misconfigured(REFUSED_AT_DOOR)
         case BadRequest() | Forbidden() | ChatMigrated():
             return PermanentError(text)
         case Conflict():

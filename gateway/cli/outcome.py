@@ -13,7 +13,7 @@ from types import TracebackType
 
 import click
 
-from core.errors import PursuitError, TransientError
+from core.errors import Misconfigured, PursuitError, TransientError
 from gateway.errors import ConfigError, NoPermission
 from gateway.redact import Redactor
 
@@ -68,7 +68,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _code(error: BaseException) -> int:
     match error:
-        case ConfigError():
+        case ConfigError() | Misconfigured():
             return BAD_CONFIG
         case NoPermission():
             return NO_PERMISSION

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.errors import UserError
+from core.errors import Misconfigured, UserError
 from gateway.cli.options import config_option, data_option, log_level_option
 from gateway.logs import LOG_FILE, configure_logs
 from gateway.redact import Redactor
@@ -30,8 +30,9 @@ from gateway.settings import (
 )
 
 if TYPE_CHECKING:
+    from core.ports import Platform
     from gateway.compose.run import Choices
-    from gateway.compose.setup import PlatformMaker
+    from gateway.compose.setup import PlatformMaker, Setup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,21 @@ def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
         from gateway.compose.slack import slack
 
         makers.append(slack)
-    return makers
+    return [_of_settings(maker) for maker in makers]
+
+
+def _of_settings(maker: PlatformMaker) -> PlatformMaker:
+    """The maker, whose refusals are faults of the configuration: it looks at nothing else."""
+
+    def made(setup: Setup) -> Platform:
+        try:
+            return maker(setup)
+        except Misconfigured:
+            raise
+        except UserError as error:
+            raise Misconfigured(str(error)) from error
+
+    return made
 
 
 def _web(settings: Settings, wanted: _Wanted, *, alone: bool, drawn: bool) -> PlatformMaker | None:

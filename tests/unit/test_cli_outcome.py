@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from core.errors import PermanentError, TransientError, UserError
+from core.errors import Misconfigured, PermanentError, TransientError, UserError
 from gateway.cli.outcome import Outcome
 from gateway.errors import ConfigError, NoPermission, Problem
 
@@ -29,6 +29,8 @@ def ended(error: BaseException) -> int:
         (TransientError("busy"), 75),
         (NoPermission("denied"), 77),
         (ConfigError([Problem("c.yaml:1:1", "goals", "unknown key")]), 78),
+        (Misconfigured("The token is refused."), 78),
+        (ExceptionGroup("platform", [Misconfigured("The intent is off.")]), 78),
         (click.UsageError("no such option"), 2),
         (click.Abort(), 130),
         (KeyboardInterrupt(), 130),
