@@ -56,6 +56,13 @@ class Access:
         chats = self._lists.get(platform, NOBODY).chats
         return None if role is Role.MEMBER and chats and chat not in chats else role
 
+    def people(self, platform: PlatformName) -> tuple[str, ...]:
+        """The ids of everybody who may talk there right now, listed or let in by pairing."""
+        allowed = self._lists.get(platform, NOBODY)
+        book = () if self._people is None else self._people.book().paired
+        paired = [one.person for one in book if one.platform is platform]
+        return tuple(dict.fromkeys((*sorted(allowed.owners | allowed.members), *paired)))
+
     def _known(self, platform: PlatformName, person: str) -> Role | None:
         """The role of a person wherever they write."""
         if platform is PlatformName.CONSOLE:

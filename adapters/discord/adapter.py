@@ -18,7 +18,7 @@ import discord
 from adapters.discord import errors
 from adapters.discord.connection import Connection
 from adapters.discord.ephemera import Ephemera
-from adapters.discord.handover import Handover
+from adapters.discord.handover import Around, Handover
 from adapters.discord.link import Link
 from adapters.discord.lock import token_lock
 from adapters.discord.media import Place, place_of
@@ -27,6 +27,7 @@ from adapters.discord.options import DiscordOptions, MenuEntry
 from adapters.discord.outgoing import Outgoing
 from adapters.discord.pacing import Pacing
 from adapters.discord.parts import parts
+from adapters.discord.people import People
 from adapters.discord.pulse import Pulse
 from core.errors import PermanentError, PursuitError, UserError
 from core.messages import (
@@ -59,12 +60,14 @@ class DiscordPlatform:
         settings: DiscordOptions,
         *,
         commands: Sequence[MenuEntry] = (),
+        people: People,
         clock: Clock,
         state_dir: Path,
     ) -> None:
         self.account = settings.account
         self._options = settings
         self._menu = menu(commands)
+        self._people = people
         self._clock = clock
         self._state_dir = state_dir
         self._pulse = Pulse(clock, settings.silence_s)
@@ -86,9 +89,8 @@ class DiscordPlatform:
                     handover = Handover(
                         intake=intake,
                         options=self._options,
+                        around=Around(self._people, self._pulse, self._clock),
                         tell=self._tell,
-                        pulse=self._pulse,
-                        clock=self._clock,
                         group=group,
                     )
                     group.create_task(handover.run(), name="discord-handover")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import discord
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 async def missed(
-    client: discord.Client, mark: Bookmark, options: DiscordOptions
+    client: discord.Client, mark: Bookmark, people: Sequence[int], options: DiscordOptions
 ) -> list[discord.Message]:
     """The messages after the bookmark, oldest first. Never raises for Discord's part."""
     found: dict[int, discord.Message] = {}
@@ -47,7 +47,7 @@ async def missed(
 
     try:
         async with asyncio.timeout(options.catch_up_s), asyncio.TaskGroup() as group:
-            for name, place in _places(client, mark, options.people):
+            for name, place in _places(client, mark, people):
                 unread.add(name)
                 group.create_task(read(name, place), name=f"discord-backlog-{name}")
     except TimeoutError:
@@ -58,14 +58,14 @@ async def missed(
 
 
 def _places(
-    client: discord.Client, mark: Bookmark, people: Iterable[int]
+    client: discord.Client, mark: Bookmark, people: Sequence[int]
 ) -> list[tuple[str, Place]]:
     """Everywhere that may have something new, by a name for the log."""
     kind = discord.ChannelType.private
     known = [client.get_partial_messageable(number, type=kind) for number in mark.direct]
     return [
         *((f"private chat {place.id}", place) for place in known),
-        *((f"person {number}", discord.Object(number)) for number in [*people][:MAX_PEOPLE]),
+        *((f"person {number}", discord.Object(number)) for number in people[:MAX_PEOPLE]),
         *((f"channel {number}", place) for number, place in _public(client, mark)),
     ]
 

@@ -20,8 +20,9 @@ from adapters.discord.asked import Asked
 from adapters.discord.backlog import missed
 from adapters.discord.backoff import Backoff
 from adapters.discord.bookmark import Bookmark
-from adapters.discord.decode import Me, decode, decode_command, decode_press
+from adapters.discord.decode import Me, address_of, decode, decode_command, decode_press
 from adapters.discord.options import DiscordOptions
+from adapters.discord.people import People
 from adapters.discord.pulse import Pulse
 from adapters.discord.session import UNREADABLE, Session
 from core.errors import TransientError
@@ -31,6 +32,7 @@ from core.messages import (
     Inbound,
     Message,
     PlatformName,
+    Press,
     Refused,
     RemoteId,
 )
@@ -51,8 +53,17 @@ class Item:
     """One thing that came in: a message, or a decoded interaction with who waits for it."""
 
     message: discord.Message | None = None
-    inbound: Inbound | None = None
+    inbound: Message | Press | None = None
     asked: Asked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a handover looks at besides Discord."""
+
+    people: People
+    pulse: Pulse
+    clock: Clock
 
 
 class Handover:
@@ -63,16 +74,16 @@ class Handover:
         *,
         intake: Intake,
         options: DiscordOptions,
+        around: Around,
         tell: Tell,
-        pulse: Pulse,
-        clock: Clock,
         group: asyncio.TaskGroup,
     ) -> None:
         self._intake = intake
         self._options = options
+        self._people = around.people
         self._tell = tell
-        self._pulse = pulse
-        self._clock = clock
+        self._pulse = around.pulse
+        self._clock = around.clock
         self._group = group
         self._me = Me(int(options.account))
         self._source = f"discord:{options.account}"
@@ -111,8 +122,15 @@ class Handover:
         if inbound is not None:
             self._put(Item(inbound=inbound, asked=Asked(interaction)))
 
+    def admits(self, interaction: discord.Interaction) -> bool:
+        """Whether whoever asks may talk there: a stranger is told nothing."""
+        if interaction.channel is None:
+            return False
+        chat = address_of(interaction.channel, self._me).chat
+        return self._people.admits(str(interaction.user.id), chat)
+
     def _put(self, item: Item) -> None:
-        if item.asked is not None:
+        if item.asked is not None and item.inbound is not None and self._admitted(item.inbound):
             self._spawn(
                 item.asked.say_saving(self._options.saving_s), f"saving-{item.asked.number}"
             )
@@ -139,7 +157,7 @@ class Handover:
             await self._commit([], Bookmark.first(self._clock.now()))
         else:
             self._mark = mark
-            found = await missed(session, mark, self._options)
+            found = await missed(session, mark, self._people.known(), self._options)
             for start in range(0, len(found), MAX_BATCH):
                 batch = found[start : start + MAX_BATCH]
                 await self._take([Item(message=message) for message in batch])
@@ -169,9 +187,14 @@ class Handover:
             self._report(inbound, asked, ack)
 
     def _moved(self, mark: Bookmark, inbounds: Sequence[Inbound], count: int) -> Bookmark | None:
-        """The bookmark to keep, None while only others' chatter went by: each costs a write."""
+        """The bookmark to keep, None while only others' chatter went by: each costs a write.
+
+        Strangers' private chats are not kept: they would push out those that count.
+        """
         for inbound in inbounds:
-            if isinstance(inbound, Message) and inbound.private and inbound.remote:
+            if not isinstance(inbound, Message) or not (inbound.private and inbound.remote):
+                continue
+            if self._admitted(inbound):
                 mark = mark.talked(int(inbound.address.chat))
         self._chatter += count
         ours = any(not isinstance(i, Message) or i.addressed for i in inbounds)
@@ -179,6 +202,9 @@ class Handover:
             return None
         self._chatter = 0
         return mark
+
+    def _admitted(self, inbound: Message | Press) -> bool:
+        return self._people.admits(inbound.sender.id, inbound.address.chat)
 
     async def _place(self, message: discord.Message) -> None:
         """Find out of a channel that Discord has not described to us: it may be a thread."""

@@ -37,8 +37,6 @@ class DiscordOptions:
     token: str = field(repr=False)
     api_base: str = API_BASE
     gateway_url: str = GATEWAY_URL
-    people: tuple[int, ...] = ()
-    """Whose private chats are looked at after a start: Discord lists those to nobody."""
     call_s: float = 20.0
     """How long a call's answer may take."""
     upload_s: float = 300.0

@@ -49,6 +49,10 @@ class Hears(Protocol):
     def heard(self, message: discord.Message) -> None:
         """Somebody wrote."""
 
+    def admits(self, interaction: discord.Interaction) -> bool:
+        """Whether whoever asks may talk there."""
+        ...
+
     def commanded(self, interaction: discord.Interaction, line: str) -> None:
         """Somebody gave a command of the menu."""
 
@@ -90,9 +94,9 @@ class Tree(app_commands.CommandTree["Session"]):
         interaction: discord.Interaction[Session],
         error: app_commands.AppCommandError,
     ) -> None:
-        """Answer a command that does not fit ours."""
+        """Answer a command that does not fit ours; a stranger is told nothing."""
         log.warning("a command could not be read: %s", error)
-        if not interaction.response.is_done():
+        if interaction.client.hears.admits(interaction) and not interaction.response.is_done():
             try:
                 await interaction.response.send_message(STALE, ephemeral=True)
             except errors.CALL_ERRORS as err:
@@ -242,8 +246,10 @@ def _native(
         hears.commanded(interaction, line_of(entry.name, text))
 
     async def complete(
-        _interaction: discord.Interaction, current: str
+        interaction: discord.Interaction, current: str
     ) -> list[app_commands.Choice[str]]:
+        if not hears.admits(interaction):
+            return []
         return [app_commands.Choice(name=w, value=w) for w in choices(entry, current)]
 
     run = app_commands.describe(text=ARGUMENT_SUMMARY)(run)

@@ -293,6 +293,7 @@ class _Builder:
             at_rest=self._stillness.of,
             folder=self._place,
             memory=self._store,
+            access=self._access,
         )
         for maker in self._choices.platforms:
             platforms.add(Redacted(maker(setup), setup.redact))

@@ -12,6 +12,7 @@ from core.messages import Address, LaneKey
 from core.ports import Clock, Model, Platform
 from core.sessions.conversation import Archive
 from core.sessions.ports import CardFacts
+from gateway.access import Access
 from gateway.health.vitals import Vitals
 from gateway.lanes import TurnWorker
 from gateway.redact import Redactor
@@ -32,7 +33,8 @@ class Setup:
     """One run: its settings, its data directory, and the name of this start.
 
     `at_rest` returns when a lane has nothing left to do. `folder` is where a lane
-    works; `talk` is where a console talks. `memory` is what was said before.
+    works; `talk` is where a console talks. `memory` is what was said before. `access` is
+    who may talk, as it is at the moment.
     """
 
     settings: Settings
@@ -44,6 +46,7 @@ class Setup:
     folder: Callable[[LaneKey], Path]
     talk: Address
     memory: Memory
+    access: Access
 
 
 PlatformMaker: TypeAlias = Callable[[Setup], Platform]

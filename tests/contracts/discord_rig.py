@@ -32,7 +32,7 @@ from tests.contracts.platform_rig import (
 from tests.fakes.discord_api import FakeDiscord
 from tests.fakes.discord_people import Shown
 from tests.fakes.discord_rest import is_formatted
-from tests.fakes.discord_rig import RealClock, at, quick
+from tests.fakes.discord_rig import Crowd, RealClock, at, quick
 from tests.fakes.intake import FakeIntake
 from tests.fakes.telegram_faults import Lost, Status, TooMany
 
@@ -75,12 +75,13 @@ class DiscordRig(PlatformRig):
         await self._life.end()
 
     def _built(self) -> DiscordPlatform:
-        options = replace(
-            quick(self._fake),
-            gateway_url=self._gateway_url,
-            people=(self._fake.anna.id, self._fake.bob.id),
+        return DiscordPlatform(
+            replace(quick(self._fake), gateway_url=self._gateway_url),
+            commands=MENU,
+            people=Crowd((self._fake.anna.id, self._fake.bob.id)),
+            clock=RealClock(),
+            state_dir=self._folder,
         )
-        return DiscordPlatform(options, commands=MENU, clock=RealClock(), state_dir=self._folder)
 
     def _user(self, who: Person) -> User:
         return {Person.ANNA: self._fake.anna, Person.BOB: self._fake.bob}[who]

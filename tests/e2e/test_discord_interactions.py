@@ -9,9 +9,9 @@ import pytest
 from simcord.backend.models import Interaction
 
 from adapters.discord.options import MenuEntry
-from core.messages import Button, Handled, Message, Press, Queued, Refused, Say
+from core.messages import Button, Handled, Inbound, Message, Press, Queued, Refused, Say
 from tests.fakes.discord_api import FakeDiscord
-from tests.fakes.discord_rig import MENU, at, platform_for, running
+from tests.fakes.discord_rig import MENU, Crowd, at, platform_for, running
 from tests.fakes.intake import FakeIntake
 from tests.fakes.telegram_faults import Status
 
@@ -120,16 +120,30 @@ async def test_a_slow_commit_is_told_as_saving_and_then_confirmed(
         await fake.wait_for(lambda: _text(fake, press) == "saved")
 
 
-async def test_of_saving_nothing_stays_for_a_stranger(
+async def test_a_stranger_is_told_neither_of_saving_nor_of_old_commands_nor_the_words(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:
-    async with running(platform_for(fake, tmp_path, saving_s=0.1), intake):
-        intake.acks = lambda _: Refused("")
+    crowd = Crowd(strangers=(fake.bob.id,))
+    platform = platform_for(fake, tmp_path, saving_s=0.05, people=crowd)
+    channel = fake.channel()
+    async with running(platform, intake):
+        card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
+        remote = await platform.send(at(fake, channel), card)
+        intake.acks = lambda i: Refused("") if _is(i, fake.bob.id) else Queued(0)
         intake.gate.clear()
-        asked = fake.command("goal", "mine")
-        await answered(fake, asked)
+        ignored = [
+            fake.command("goal", "mine", user=fake.bob, channel=channel),
+            fake.press(channel, int(remote), "Pause", user=fake.bob),
+            fake.command("retired", user=fake.bob, channel=channel),
+        ]
+        words = fake.complete("goal", "p", user=fake.bob, channel=channel)
+        ours = fake.command("goal", "ours", channel=channel)
+        assert await answered(fake, ours) == ("saving…", True)
+        await fake.wait_for(lambda: words.responded)
+        assert words.autocomplete_choices == []
         intake.gate.set()
-        await fake.wait_for(lambda: not fake.shown(asked.channel_id))
+        await fake.wait_for(lambda: _text(fake, ours) == "/goal ours")
+    assert not any(asked.responded for asked in ignored)
 
 
 async def test_an_interaction_delivered_twice_acts_once(
@@ -191,6 +205,10 @@ async def test_commands_that_could_not_be_offered_are_offered_at_the_next_start(
     async with running(platform_for(fake, tmp_path), intake):
         pass
     assert [call.outcome for call in fake.called("sync")][-1] == "ok"
+
+
+def _is(inbound: Inbound, person: int) -> bool:
+    return isinstance(inbound, Message | Press) and inbound.sender.id == str(person)
 
 
 def _text(fake: FakeDiscord, asked: Interaction) -> str:

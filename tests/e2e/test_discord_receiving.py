@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.messages import Button, Message, Say
 from tests.contracts.platform_rig import words
 from tests.fakes.discord_api import FakeDiscord
-from tests.fakes.discord_rig import at, platform_for, running
+from tests.fakes.discord_rig import Crowd, at, platform_for, running
 from tests.fakes.intake import FakeIntake
 from tests.fakes.telegram_faults import Html, Reset, Status, TooMany
 
@@ -254,7 +254,7 @@ async def test_a_gateway_that_stays_silent_is_built_anew(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:
     fake.gateway.heartbeat_s = 0.1
-    platform = platform_for(fake, tmp_path, rebuild_s=0.5, people=(fake.anna.id,))
+    platform = platform_for(fake, tmp_path, rebuild_s=0.5, people=Crowd((fake.anna.id,)))
     async with running(platform, intake):
         fake.gateway.deafen()
         fake.say("can you hear me?")
@@ -342,7 +342,7 @@ async def test_what_was_said_while_it_was_down_comes_in_from_channels_threads_an
     fake.say(f"{fake.call()} channel", channel=channel)
     fake.say("thread", channel=thread)
     fake.say("private of a person in the settings", user=fake.bob)
-    async with running(platform_for(fake, tmp_path, people=(fake.bob.id,)), intake):
+    async with running(platform_for(fake, tmp_path, people=Crowd((fake.bob.id,))), intake):
         await intake.got(5)
     assert intake.texts == [
         "hello",
@@ -351,6 +351,19 @@ async def test_what_was_said_while_it_was_down_comes_in_from_channels_threads_an
         "thread",
         "private of a person in the settings",
     ]
+
+
+async def test_strangers_private_chats_are_not_kept(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    crowd = Crowd(strangers=(fake.bob.id,))
+    async with running(platform_for(fake, tmp_path, people=crowd), intake):
+        fake.say("let me in", user=fake.bob)
+        fake.say("hello")
+        await intake.got(2)
+    mark = Bookmark.of(intake.cursors[f"discord:{fake.backend.bot_user.id}"])
+    assert mark is not None
+    assert mark.direct == (fake.direct(fake.anna),)
 
 
 async def test_a_long_backlog_comes_in_order_and_before_what_is_said_live(

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.discord.adapter import DiscordPlatform
@@ -36,6 +36,22 @@ class RealClock:
         return time.monotonic()
 
 
+@dataclass(slots=True)
+class Crowd:
+    """Everybody may talk but the strangers; `ids` are those who are known beforehand."""
+
+    ids: tuple[int, ...] = ()
+    strangers: tuple[int, ...] = ()
+
+    def known(self) -> tuple[int, ...]:
+        """See `People.known`."""
+        return self.ids
+
+    def admits(self, person: str, chat: str) -> bool:
+        """See `People.admits`."""
+        return bool(chat) and int(person) not in self.strangers
+
+
 def quick(fake: FakeDiscord) -> DiscordOptions:
     """Options that point at the fake and never wait long."""
     return DiscordOptions(
@@ -60,11 +76,18 @@ def platform_for(
     folder: Path,
     *,
     commands: Sequence[MenuEntry] = MENU,
+    people: Crowd | None = None,
     **changes: object,
 ) -> DiscordPlatform:
     """An adapter that is not running."""
     options = replace(quick(fake), **changes)  # type: ignore[arg-type]
-    return DiscordPlatform(options, commands=commands, clock=RealClock(), state_dir=folder)
+    return DiscordPlatform(
+        options,
+        commands=commands,
+        people=people or Crowd(),
+        clock=RealClock(),
+        state_dir=folder,
+    )
 
 
 @asynccontextmanager
