@@ -19,7 +19,7 @@ from adapters.web import decode
 from adapters.web.chats import Chats
 from adapters.web.encode import IMAGES, listed
 from adapters.web.files import BLOCK, Files
-from adapters.web.guard import refused, unsaved
+from adapters.web.guard import UNREADABLE, refused, unsaved
 from adapters.web.hub import Hub
 from adapters.web.options import MenuEntry, Past
 from core.errors import TransientError
@@ -33,7 +33,6 @@ SAVING_S = 2.0
 """A press that is not stored by then is answered all the same: a person presses again soon."""
 SAVING = "Saving …"
 LATE = "That press was not saved. Press again."
-UNREADABLE = "The browser sent something that cannot be read; reload the page."
 
 
 class Api:

@@ -7,6 +7,7 @@ posts here, a frame) is refused before anything is read.
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -18,6 +19,9 @@ from core.errors import TransientError, UserError
 SAFE = frozenset({"GET", "HEAD"})
 PUBLIC = "/assets/"
 LOGIN = "/login"
+CHAT = re.compile(r"/c/[a-z0-9]{6,40}")
+"""The address of a chat; no other may come into a header."""
+UNREADABLE = "The browser sent something that cannot be read; reload the page."
 UNSAVED = "Not saved yet: {reason}."
 CSP = "; ".join(
     (
@@ -130,6 +134,8 @@ def middleware(guard: Guard) -> Middleware:
             return _to_login(request)
         try:
             return await handler(request)
+        except web.RequestPayloadError:
+            return refused(400, UNREADABLE)
         except UserError as error:
             return refused(400, str(error))
         except TransientError as error:
@@ -140,7 +146,7 @@ def middleware(guard: Guard) -> Middleware:
 
 def _to_login(request: web.Request) -> web.Response:
     if request.path == "/" or request.path.startswith("/c/"):
-        where = LOGIN if request.path == "/" else f"{LOGIN}?next={request.path}"
+        where = f"{LOGIN}?next={request.path}" if CHAT.fullmatch(request.path) else LOGIN
         return web.Response(status=303, headers={"Location": where})
     return refused(401, "Log in first.")
 

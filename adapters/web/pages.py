@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from aiohttp import web
 from jinja2 import Environment, StrictUndefined
 
-from adapters.web.guard import LOGIN, Guard
+from adapters.web.guard import CHAT, LOGIN, UNREADABLE, Guard
 from adapters.web.login import LOGIN_S, Attempts, Logins
 
 PAGE = Path(__file__).parent / "page"
@@ -23,9 +23,10 @@ TYPES = {
     ".html": "text/html",
 }
 MAX_TOKEN = 1_000
+MAX_FIELDS = 20
+FORM = "application/x-www-form-urlencoded"
 
 log = logging.getLogger(__name__)
-_NEXT = re.compile(r"/c/[a-z0-9]{6,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +97,19 @@ class Pages:
         return self._login(_next(request.query.get("next", "")))
 
     async def log_in(self, request: web.Request) -> web.Response:
-        """Check the token; a browser that knows it gets a cookie."""
-        form = await request.post()
-        given, to = str(form.get("token", "")).strip()[:MAX_TOKEN], _next(str(form.get("next")))
+        """Check the token; a browser that knows it gets a cookie.
+
+        The right token is let in however many wrong ones came: behind a proxy all come from one
+        address, and whoever guesses there must not keep the owner out. No token can be so short
+        that this lets it be guessed: `token_of` refuses it.
+        """
+        form = await _form(request)
+        if form is None:
+            return self._login("/", UNREADABLE, status=400)
+        given, to = form.get("token", "").strip()[:MAX_TOKEN], _next(form.get("next", ""))
         peer = request.remote or ""
-        wait = self._attempts.wait_s(peer)
-        if wait > 0:
-            words = f"Too many wrong tokens. Try again in {wait / 60:.0f} min."
-            if wait < 90:
-                words = f"Too many wrong tokens. Try again in {wait:.0f} seconds."
-            response = self._login(to, words, status=429)
-            response.headers["Retry-After"] = str(int(wait) + 1)
-            return response
         if not self._logins.is_token(given):
-            self._attempts.failed(peer)
-            log.warning("a wrong token for the web chat came from %s", peer)
-            return self._login(to, "That is not the token.", status=403)
+            return self._wrong(peer, to)
         self._attempts.succeeded(peer)
         try:
             secret = self._logins.open()
@@ -126,6 +124,19 @@ class Pages:
             samesite="Strict",
             secure=self._guard.is_secure(request),
         )
+        return response
+
+    def _wrong(self, peer: str, to: str) -> web.Response:
+        wait = self._attempts.wait_s(peer)
+        if wait <= 0:
+            self._attempts.failed(peer)
+            log.warning("a wrong token for the web chat came from %s", peer)
+            return self._login(to, "That is not the token.", status=403)
+        words = f"Too many wrong tokens. Try again in {wait / 60:.0f} min."
+        if wait < 90:
+            words = f"Too many wrong tokens. Try again in {wait:.0f} seconds."
+        response = self._login(to, words, status=429)
+        response.headers["Retry-After"] = str(int(wait) + 1)
         return response
 
     async def log_out(self, request: web.Request) -> web.Response:
@@ -145,9 +156,23 @@ class Pages:
         return web.Response(text=text, content_type="text/html", status=status, headers=headers)
 
 
+async def _form(request: web.Request) -> Mapping[str, str] | None:
+    """The fields of the login's form, None for anything else.
+
+    Strangers send this: `Request.post` fails on an unknown charset and on broken parts.
+    """
+    if request.content_type != FORM:
+        return None
+    text = (await request.read()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        return None
+
+
 def _next(path: str) -> str:
     """Where to go after the login: a chat, never elsewhere."""
-    return path if _NEXT.fullmatch(path) else "/"
+    return path if CHAT.fullmatch(path) else "/"
 
 
 def _see(path: str) -> web.Response:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
 from collections.abc import Sequence
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from adapters.web.api import MAX_BODY
 from adapters.web.guard import Guard, add_headers, middleware
 from adapters.web.options import WebOptions
 from core.errors import UserError
+
+BROKEN = (HttpProcessingError, web.RequestPayloadError, ConnectionError)
+
+log = logging.getLogger(__name__)
 
 
 def application(guard: Guard, routes: Sequence[web.RouteDef]) -> web.Application:
@@ -22,13 +28,30 @@ def application(guard: Guard, routes: Sequence[web.RouteDef]) -> web.Application
     return app
 
 
+class ReadableOnly(logging.Filter):
+    """Keeps requests that no server can read, or that break off, out of the log: anybody can
+    send them, a traceback for each, and the answer says what was wrong."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is of a fault of ours."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, BROKEN)
+
+
+log.addFilter(ReadableOnly())
+
+
 class Listener:
     """A server on one address, started and closed once."""
 
     def __init__(self, options: WebOptions, app: web.Application) -> None:
         self._options = options
         self._runner = web.AppRunner(
-            app, access_log=None, shutdown_timeout=options.close_s, keepalive_timeout=75.0
+            app,
+            access_log=None,
+            logger=log,
+            shutdown_timeout=options.close_s,
+            keepalive_timeout=75.0,
         )
 
     async def start(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,13 +16,17 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from core.errors import UserError
 from gateway.health.vitals import Report, Vitals
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 CLOSE_S = 1.0
+BROKEN = (HttpProcessingError, web.RequestPayloadError, ConnectionError)
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +77,11 @@ class HealthPages:
         if not self._is_ours(request.headers.get("Host", "")):
             return web.Response(status=421, text="This is not the host you asked for.\n")
         origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+        if origin is not None and _netloc(origin) != request.headers.get("Host"):
             return web.Response(status=403, text="Not for pages of other sites.\n")
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
         wanted = self._listening.token.encode()
-        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), wanted):
+        if kind.lower() != "bearer" or not hmac.compare_digest(_bytes(given), wanted):
             text = "Send the token: Authorization: Bearer …\n"
             return web.Response(status=401, text=text, headers={"WWW-Authenticate": "Bearer"})
         return None
@@ -90,10 +95,25 @@ class HealthPages:
         return name in {"localhost", self._listening.host} or _is_address(name)
 
 
+class ReadableOnly(logging.Filter):
+    """Keeps requests that no server can read, or that break off, out of the log: anybody can
+    send them, a traceback for each, and the answer says what was wrong."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is of a fault of ours."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, BROKEN)
+
+
+log.addFilter(ReadableOnly())
+
+
 @asynccontextmanager
 async def serving(pages: HealthPages, listening: Listening) -> AsyncIterator[int]:
     """Serve while entered; the port. Raises UserError when it cannot be listened on."""
-    runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=CLOSE_S)
+    runner = web.AppRunner(
+        pages.application(), access_log=None, logger=log, shutdown_timeout=CLOSE_S
+    )
     await runner.setup()
     try:
         try:
@@ -115,6 +135,18 @@ def _page(report: Report, *, good: bool) -> web.Response:
     }
     body = {"ok": good, "stopping": report.stopping, "platforms": platforms}
     return web.json_response(body, status=200 if good else 503)
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _bytes(given: str) -> bytes:
+    """A header's text as it came: what is no UTF-8 cannot be encoded otherwise."""
+    return given.strip().encode("utf-8", "surrogateescape")
 
 
 def _is_address(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -53,6 +54,29 @@ async def test_a_browser_that_another_site_steers_gets_nothing() -> None:
         assert (await got(f"{url}/readyz", **KEY, Origin="https://evil.example"))[0] == 403
         assert (await got(f"{url}/readyz", **KEY, Origin=url))[0] == 200
         assert (await got(f"{url}/readyz", **KEY, Host="localhost:8421"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("Authorization: Bearer \xff", b"401"),
+        ("Authorization: Bearer open sesame\r\nOrigin: http://[x", b"403"),
+        ("Host: [x", b"421"),
+        ("no header", b"400"),
+    ],
+)
+async def test_nonsense_is_refused_without_a_word_in_the_log(
+    caplog: pytest.LogCaptureFixture, head: str, status: bytes
+) -> None:
+    async with pages(Patient(PlatformName.TELEGRAM)) as (_, url):
+        port = int(url.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        host = "" if head.startswith("Host") else "Host: 127.0.0.1\r\n"
+        writer.write(f"GET /healthz HTTP/1.1\r\n{host}{head}\r\n\r\n".encode("latin-1"))
+        line = await reader.readline()
+        writer.close()
+    assert line.split()[1] == status
+    assert not caplog.records
 
 
 async def test_silence_makes_it_unready_at_once_and_unwell_later() -> None:

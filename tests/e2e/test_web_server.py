@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 import pytest_asyncio
+from yarl import URL
 
 from adapters.web.decode import address_of
 from core.errors import UserError
@@ -86,8 +87,53 @@ async def test_a_wrong_token_opens_nothing_and_too_many_are_held(served: Served)
         for _ in range(4):
             assert await stranger.log_in("") == 403
         assert await stranger.log_in("wrong") == 429
-        assert await stranger.log_in(TOKEN) == 429
         assert (await status(stranger, "/api/chats"))[0] == 401
+
+
+async def test_who_guesses_does_not_keep_the_owner_out(served: Served) -> None:
+    async with FakeBrowser(served.base, "wrong") as browser:
+        while await browser.log_in("wrong") != 429:
+            pass
+        assert await browser.log_in(TOKEN) == 303
+        assert (await status(browser, "/api/chats"))[0] == 200
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"{FORM}; charset=bogus",
+        "Content-Type: multipart/form-data; boundary=x",
+        "Content-Type: multipart/form-data",
+        "Content-Type: \xff;=",
+        f"{FORM}\r\nContent-Encoding: gzip",
+        f"{FORM}\r\nContent-Encoding: deflate",
+        "Cookie: pursuit=\xff; ;==",
+        "Host: [x",
+        "no header",
+    ],
+)
+async def test_a_stranger_who_sends_nonsense_makes_no_noise(
+    served: Served, caplog: pytest.LogCaptureFixture, head: str
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    host = "" if head.startswith("Host") else f"Host: 127.0.0.1:{served.port}\r\n"
+    request = f"POST /login HTTP/1.1\r\n{host}Origin: {served.base}\r\n{head}\r\n"
+    writer.write(request.encode("latin-1") + b"Content-Length: 7\r\n\r\n--x\xff\r\n\r")
+    line = await reader.readline()
+    writer.close()
+    assert line.split()[1] in {b"400", b"403"}
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_no_address_of_a_stranger_becomes_a_header(served: Served) -> None:
+    async with FakeBrowser(served.base, "wrong") as stranger:
+        for path in ("/c/chat01%0d%0aSet-Cookie:x=y", "/c/%ff", "/c/a?b"):
+            url = URL(served.base + path, encoded=True)
+            async with stranger.http.get(url, allow_redirects=False) as answer:
+                assert (answer.status, answer.headers["Location"]) == (303, "/login")
 
 
 async def test_the_cookie_is_for_this_page_alone(served: Served, browser: FakeBrowser) -> None:
