@@ -25,6 +25,7 @@ from adapters.web.login import Attempts, Logins
 from adapters.web.options import MenuEntry, Past, WebOptions
 from adapters.web.pages import Pages
 from adapters.web.parts import parts
+from adapters.web.refusals import Refusals
 from adapters.web.server import Listener, address, application
 from adapters.web.stream import Stream
 from core.errors import PermanentError
@@ -63,6 +64,7 @@ class WebPlatform:
         self._hub = Hub(secrets.token_hex(6))
         self._files = Files(options.folder / "web", options.max_upload)
         self._attempts = Attempts(clock)
+        self._refusals = Refusals()
         self._listening = ""
 
     @property
@@ -109,6 +111,7 @@ class WebPlatform:
             files=self._files,
             hub=self._hub,
             clock=self._clock,
+            refusals=self._refusals,
             commands=self._commands,
             group=group,
         )

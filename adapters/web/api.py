@@ -1,7 +1,7 @@
 """What the page asks for and sends: chats, messages, presses, files. JSON over HTTP.
 
 A message is answered with 200 only after it is stored. What could not be stored gets 503 and
-may be sent again under the same id: it is taken once.
+may be sent again under the same id: it is taken once, or refused every time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from adapters.web.files import BLOCK, Files
 from adapters.web.guard import UNREADABLE, refused, unsaved
 from adapters.web.hub import Hub
 from adapters.web.options import MenuEntry, Past
+from adapters.web.refusals import Refusals
 from core.errors import TransientError
 from core.messages import Ack, Address, Handled, Inbound, PlatformName, Press, Queued, Refused
 from core.ports import Clock, Intake
@@ -47,6 +48,7 @@ class Api:
         files: Files,
         hub: Hub,
         clock: Clock,
+        refusals: Refusals,
         commands: Sequence[MenuEntry],
         group: asyncio.TaskGroup,
     ) -> None:
@@ -57,6 +59,7 @@ class Api:
         self._files = files
         self._hub = hub
         self._clock = clock
+        self._refusals = refusals
         self._commands = commands
 
     def routes(self) -> Sequence[web.RouteDef]:
@@ -141,7 +144,7 @@ class Api:
     async def _accept(self, inbound: Inbound) -> Ack:
         [ack] = await self._intake.accept((inbound,))
         self._hub.list_changed()
-        return ack
+        return self._refusals.settled(inbound.dedupe, ack)
 
     async def upload(self, request: web.Request) -> web.Response:
         """Take a file in, which a message then names."""

@@ -317,6 +317,16 @@ async def test_a_refusal_is_told_in_its_own_words(served: Served, browser: FakeB
     )
 
 
+async def test_a_refusal_that_got_lost_is_told_again(served: Served, browser: FakeBrowser) -> None:
+    served.intake.acks = lambda _: Refused("The queue is full.")
+    body = {"id": "client-id-1", "text": "hello", "files": []}
+    for _ in range(3):  # the intake knows it from the second time on
+        assert await browser.post(f"/api/chats/{CHAT}/messages", body) == (
+            409,
+            {"error": "The queue is full."},
+        )
+
+
 async def test_a_press_that_was_never_saved_is_told_late(
     served: Served, browser: FakeBrowser
 ) -> None:
