@@ -9,7 +9,7 @@ import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,6 +151,7 @@ def _platforms(settings: Settings) -> Sequence[PlatformMaker]:
 def _of_settings(maker: PlatformMaker) -> PlatformMaker:
     """The maker, whose refusals are faults of the configuration: it looks at nothing else."""
 
+    @wraps(maker)
     def made(setup: Setup) -> Platform:
         try:
             return maker(setup)
