@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +21,7 @@ from adapters.slack.downloads import Downloads
 from adapters.slack.ephemera import Ephemera
 from adapters.slack.events import EventsServer
 from adapters.slack.front import front
-from adapters.slack.handover import Handover
+from adapters.slack.handover import Handover, Known
 from adapters.slack.link import Link
 from adapters.slack.lock import token_lock
 from adapters.slack.options import SlackOptions
@@ -47,8 +47,18 @@ class SlackPlatform:
     name = PlatformName.SLACK
     repeats_s = 0.0
 
-    def __init__(self, options: SlackOptions, *, clock: Clock, lock_dir: Path) -> None:
+    def __init__(
+        self,
+        options: SlackOptions,
+        *,
+        clock: Clock,
+        lock_dir: Path,
+        door: Callable[[Intake], Known] = lambda _: _everybody,
+    ) -> None:
+        """`door` gives for an intake whom it will hear. The intake alone decides; the answer
+        only keeps Slack from being asked things on a stranger's behalf."""
         self._options = options
+        self._door = door
         self._lock_dir = lock_dir
         silence_s = options.deaf_s if options.events is None else 3 * options.check_s
         self._pulse = Pulse(clock, silence_s)
@@ -60,7 +70,7 @@ class SlackPlatform:
         )
         self._people = People(self._link, clock, options.name_s)
         self._places = Places(self._link, clock, options.name_s)
-        self._threads = Threads(self._link)
+        self._threads = Threads(self._link, options.thread_s)
         self._outgoing = Outgoing(self._link, self._pacing, self._threads, options.secrets)
         self._ephemera = Ephemera(self._link, self._pacing)
         self._downloads = Downloads(self._link, options)
@@ -143,6 +153,7 @@ class SlackPlatform:
         options = self._options
         handover = Handover(
             intake=intake,
+            known=self._door(intake),
             me=me,
             people=self._people,
             places=self._places,
@@ -204,6 +215,10 @@ class SlackPlatform:
 
 
 _WHO = ("user_id", "bot_id", "team_id", "user")
+
+
+def _everybody(person: str, chat: str) -> bool:
+    return bool(person and chat)
 
 
 def _raise_expected(failures: BaseExceptionGroup[BaseException]) -> NoReturn:

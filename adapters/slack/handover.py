@@ -16,11 +16,12 @@ from typing import TypeAlias
 
 from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode, is_private
 from adapters.slack.encode import note
+from adapters.slack.lines import Lines
 from adapters.slack.people import People
 from adapters.slack.places import Places
 from adapters.slack.threads import Threads
 from core.errors import TransientError
-from core.messages import Ack, Address, Handled, Message, Press, Queued, Refused
+from core.messages import Ack, Address, Handled, LaneKey, Message, Press, Queued, Refused
 from core.ports import Intake
 from core.transcript import Json
 
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 
 Tell: TypeAlias = Callable[[Address, str], Coroutine[None, None, None]]
 """Says a text in a chat; best effort."""
+Known: TypeAlias = Callable[[str, str], bool]
+"""Whether a person has any right in a chat."""
 Respond: TypeAlias = Callable[[str, Mapping[str, Json]], Coroutine[None, None, None]]
 """Posts to the address that Slack gave for answers; best effort."""
 
@@ -72,6 +75,7 @@ class Handover:
         self,
         *,
         intake: Intake,
+        known: Known,
         me: Me,
         people: People,
         places: Places,
@@ -82,6 +86,7 @@ class Handover:
         group: asyncio.TaskGroup,
     ) -> None:
         self._intake = intake
+        self._known = known
         self._me = me
         self._people = people
         self._places = places
@@ -90,7 +95,7 @@ class Handover:
         self._respond = respond
         self._saving_s = saving_s
         self._group = group
-        self._in_order = asyncio.Lock()
+        self._lines = Lines()
         self.malformed = 0
         """Requests stepped over since the start."""
 
@@ -105,12 +110,24 @@ class Handover:
             return Answer()
         match received:
             case Received(kind=Kind.EVENT, inbound=Message() as message):
-                async with self._in_order:
-                    return await self._take_message(message)
+                return await self._take_in_order(message)
             case Received(kind=Kind.COMMAND, inbound=Message() as command):
                 return await self._take_command(received, command)
             case _:
                 return await self._take_in_time(received)
+
+    def place_in_line(self, body: Mapping[str, Json]) -> tuple[LaneKey, bool] | None:
+        """The lane of the message that an event brings, and whether Slack has to be asked about
+        it first; None for what is no message."""
+        try:
+            received = decode(body, self._me)
+        except MALFORMED:
+            return None  # `take` steps over it
+        if received is None or not isinstance(received.inbound, Message):
+            return None
+        message, where = received.inbound, received.inbound.address
+        asks = self._is_unclear(message) and not self._threads.knows(where.chat, where.thread)
+        return where.key, asks
 
     def step_over(self, err: Exception) -> None:
         """Count and log something that cannot be read."""
@@ -120,6 +137,15 @@ class Handover:
             type(err).__name__,
             self.malformed,
         )
+
+    async def _take_in_order(self, message: Message) -> Answer:
+        async with self._lines.turn(message.address.key, message.dedupe) as is_next:
+            if not is_next:
+                return Answer(Status.UNDECIDED)
+            answer = await self._take_message(message)
+            if answer.status is Status.UNDECIDED:
+                self._lines.hold(message.address.key, message.dedupe)
+            return answer
 
     async def _take_message(self, message: Message) -> Answer:
         try:
@@ -140,18 +166,31 @@ class Handover:
     async def _decided(self, message: Message) -> Message:
         """The message with what only Slack can tell: whether its thread is ours, the name."""
         where = message.address
-        if not message.addressed and where.thread:
+        if self._is_unclear(message):
             heard = await self._threads.hears(
                 where.chat, where.thread, message.sender.id, self._me
             )
             message = replace(message, addressed=heard)
-        if not message.addressed:
+        if not message.addressed or not (message.private or self._is_known(message)):
             return message
         name = await self._people.name(message.sender.id)
         return replace(message, sender=replace(message.sender, name=name))
 
+    def _is_unclear(self, message: Message) -> bool:
+        """Whether only Slack can tell if it is for us. A stranger's is not, whatever the
+        thread: nothing is asked on their behalf."""
+        return not message.addressed and bool(message.address.thread) and self._is_known(message)
+
+    def _is_known(self, inbound: Message | Press) -> bool:
+        return self._known(inbound.sender.id, inbound.address.chat)
+
     async def _take_command(self, received: Received, command: Message) -> Answer:
         where = command.address
+        if not self._is_known(command):
+            # Other people's direct messages have commands too: private are only those with us.
+            private = command.private and await self._places.has(where.chat)
+            command = replace(command, private=private)
+            return await self._take_in_time(replace(received, inbound=command))
         chat = await self._places.of(where.chat, command.sender.id)
         if not chat or chat == where.chat:
             return await self._take_in_time(received)
@@ -165,6 +204,8 @@ class Handover:
         if done:
             return self._answered(received, task.result())
         self._spawn(self._confirm(received, task), "confirm")
+        if not self._is_known(received.inbound):
+            return Answer()
         if received.kind is Kind.COMMAND:
             return Answer(body=_ephemeral(SAVING))
         self._reply(received, SAVING)

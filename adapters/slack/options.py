@@ -52,6 +52,9 @@ class SlackOptions:
     """A silence after the connection by which the backlog counts as handed over."""
     name_s: float = 1.0
     """How long a person's name is waited for before their message goes on without it."""
+    thread_s: float = 1.5
+    """How long Slack is asked at a time whether a thread is ours; with a name's wait it stays
+    below the 3 s that Slack gives an HTTP event."""
     progress_gap_s: float = 2.0
     """The least time between two progress updates in a chat."""
     extras_per_minute: int = 40

@@ -28,6 +28,21 @@ class Places:
         self._patience_s = patience_s
         self._known: OrderedDict[tuple[str, str], tuple[str, float]] = OrderedDict()
 
+    async def has(self, channel: str) -> bool:
+        """Whether the app is certainly in a channel; false when Slack cannot say now."""
+        place, until = self._known.get((channel, ""), ("", 0.0))
+        if place and self._clock.monotonic() < until:
+            return True
+        try:
+            async with asyncio.timeout(self._patience_s), self._link.client() as client:
+                inside = await _inside(client, channel)
+        except errors.FAILED_CALL as err:
+            _log_unknown(channel, err)
+            return False
+        if inside:
+            self._keep((channel, ""), channel)
+        return inside
+
     async def of(self, channel: str, user: str) -> str:
         """The channel, or the direct messages with that person where the app is not in it.
 
@@ -43,16 +58,20 @@ class Places:
                 inside = await _inside(client, channel)
                 place = channel if inside else await _direct(client, user)
         except errors.FAILED_CALL as err:
-            log.warning(
-                "whether the app is in %s is not known: %s",
-                channel,
-                errors.code_of(err) or type(err).__name__,
-            )
+            _log_unknown(channel, err)
             return channel
-        self._known[channel, "" if inside else user] = (place, now + FRESH_S)
+        self._keep((channel, "" if inside else user), place)
+        return place
+
+    def _keep(self, key: tuple[str, str], place: str) -> None:
+        self._known[key] = (place, self._clock.monotonic() + FRESH_S)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-        return place
+
+
+def _log_unknown(channel: str, err: Exception) -> None:
+    reason = errors.code_of(err) or type(err).__name__
+    log.warning("whether the app is in %s is not known: %s", channel, reason)
 
 
 async def _inside(client: AsyncWebClient, channel: str) -> bool:

@@ -2,7 +2,8 @@
 
 The library's own client answers each envelope in a task of its own, in any order, and waits for
 ever for a connection that is refused; so the loop is ours. Envelopes are handled one at a time
-and acknowledged after the commit. Ends only by cancellation or an error that a person must mend.
+and acknowledged after the commit; commands, presses and lanes that wait for Slack's word about a
+message go beside the others. Ends only by cancellation or an error that a person must mend.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,11 +31,13 @@ from adapters.slack.link import Link
 from adapters.slack.options import SlackOptions
 from adapters.slack.pulse import Pulse
 from core.errors import TransientError, UserError
-from core.messages import PlatformName
+from core.messages import LaneKey, PlatformName
 from core.ports import Intake
 from core.transcript import Json
 
 EVENTS = "events_api"
+AGAIN = frozenset({Status.UNSAVED, Status.UNDECIDED})
+"""Tried again here, before anything newer of its lane."""
 MAX_ENVELOPE = 4 * 1024 * 1024
 LOST_SOCKET = (aiohttp.ClientError, OSError)
 
@@ -73,6 +77,9 @@ class SocketMode:
         self._group = group
         self._backoff = Backoff(options.backoff_s, options.backoff_cap_s)
         self._envelopes: asyncio.Queue[Envelope] = asyncio.Queue()
+        self._interactions: set[asyncio.Task[None]] = set()
+        self._held: dict[LaneKey, deque[Envelope]] = {}
+        """The lanes that wait for Slack's word about a message, with what came for them."""
         self._came = 0
         self._behind = True
         self._is_greeted = False
@@ -181,9 +188,18 @@ class SocketMode:
             log.info("Slack wants a new connection: %s", told.get("reason"))
             return True
         elif request is not None:
-            self._came += 1
-            self._envelopes.put_nowait(Envelope(request, socket))
+            self._take(Envelope(request, socket))
         return False
+
+    def _take(self, envelope: Envelope) -> None:
+        self._came += 1
+        if envelope.request.type == EVENTS:
+            self._envelopes.put_nowait(envelope)
+            return
+        # A person waits for it, and Slack for 3 s at most, whatever the messages wait for.
+        task = self._group.create_task(self._handle(envelope), name="slack-interaction")
+        self._interactions.add(task)
+        task.add_done_callback(self._interactions.discard)
 
     def _greeted(self, hello: dict[str, Json]) -> None:
         self._is_greeted = True
@@ -214,6 +230,8 @@ class SocketMode:
         try:
             async with asyncio.timeout(self._options.close_s):
                 await self._envelopes.join()
+                if self._interactions:
+                    await asyncio.wait(self._interactions)
         except TimeoutError:
             log.debug("the socket goes before all is saved; Slack brings it again")
 
@@ -221,20 +239,43 @@ class SocketMode:
         while True:
             envelope = await self._envelopes.get()
             try:
-                await self._handle(envelope)
+                if not self._is_held(envelope):
+                    await self._handle(envelope)
             finally:
                 self._envelopes.task_done()
+
+    def _is_held(self, envelope: Envelope) -> bool:
+        """Whether it goes beside the others, in its lane's order: something of the lane has to
+        wait for Slack's word."""
+        lane, asks = self._handover.place_in_line(envelope.request.payload) or (None, False)
+        if lane is None:
+            return False
+        if lane in self._held:
+            self._held[lane].append(envelope)
+            return True
+        if asks:
+            self._held[lane] = deque([envelope])
+            self._group.create_task(self._work_off(lane), name="slack-held")
+        return asks
+
+    async def _work_off(self, lane: LaneKey) -> None:
+        waiting = self._held[lane]
+        while waiting:
+            await self._handle(waiting[0])
+            waiting.popleft()
+        del self._held[lane]
 
     async def _handle(self, envelope: Envelope) -> None:
         backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
         while (response := await self._dispatch(envelope.request)) is not None:
-            again = response.status == Status.UNSAVED and envelope.request.type == EVENTS
-            if not again:
+            if envelope.request.type != EVENTS or response.status not in AGAIN:
                 break
-            self._pulse.fault("what came in cannot be saved")
+            if response.status == Status.UNSAVED:
+                self._pulse.fault("what came in cannot be saved")
             await backoff.pause()
-            self._pulse.heard()
-        # What met a fault, or has to wait for Slack, is brought again.
+            if response.status == Status.UNSAVED:
+                self._pulse.heard()
+        # What met a fault is brought again.
         if response is None or response.status == Status.TAKEN:
             await self._acknowledge(envelope, response)
 

@@ -7,8 +7,10 @@ mention counts for the one who wrote it only, as strangers mention too.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
+from dataclasses import dataclass, field
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -25,12 +27,23 @@ MOST_PAGES = 5
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class Reading:
+    """A thread that is being read: who called us on the pages so far, and where to go on."""
+
+    callers: set[str] = field(default_factory=set)
+    cursor: str = ""
+    pages: int = 0
+
+
 class Threads:
     """The threads of channels, by channel and first message: for each the people who called us
     there, None for one that is ours."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, patience_s: float) -> None:
         self._link = link
+        self._patience_s = patience_s
+        self._begun: OrderedDict[tuple[str, str], Reading] = OrderedDict()
         self._known: OrderedDict[tuple[str, str], frozenset[str] | None] = OrderedDict()
 
     def join(self, channel: str, thread: str) -> None:
@@ -38,10 +51,14 @@ class Threads:
         if thread:
             self._keep((channel, thread), None)
 
+    def knows(self, channel: str, thread: str) -> bool:
+        """Whether `hears` answers without asking Slack."""
+        return (channel, thread) in self._known
+
     async def hears(self, channel: str, thread: str, sender: str, me: Me) -> bool:
         """Whether the sender's words there are for the bot.
 
-        Raises TransientError when Slack cannot say now.
+        Raises TransientError when Slack cannot say now; what was read till then is kept.
         """
         key = (channel, thread)
         if key not in self._known:
@@ -52,15 +69,22 @@ class Threads:
         return callers is None or sender in callers
 
     async def _read(self, channel: str, thread: str, me: Me) -> frozenset[str] | None:
+        key = (channel, thread)
+        reading = self._begun.setdefault(key, Reading())
+        if len(self._begun) > REMEMBERED:
+            self._begun.popitem(last=False)
         try:
-            async with self._link.client() as client:
-                return await _callers(client, channel, thread, me)
+            async with asyncio.timeout(self._patience_s), self._link.client() as client:
+                found = await _callers(client, key, reading, me)
         except errors.FAILED_CALL as err:
             error = errors.translate(err, ())
             if isinstance(error, TransientError):
                 raise error from None
+            self._begun.pop(key, None)
             log.warning("a thread cannot be read, so a mention is needed there: %s", error)
             return frozenset()
+        self._begun.pop(key, None)
+        return found
 
     def _keep(self, key: tuple[str, str], callers: frozenset[str] | None) -> None:
         self._known[key] = callers
@@ -70,14 +94,13 @@ class Threads:
 
 
 async def _callers(
-    client: AsyncWebClient, channel: str, thread: str, me: Me
+    client: AsyncWebClient, key: tuple[str, str], reading: Reading, me: Me
 ) -> frozenset[str] | None:
     """Who mentions us there; None when we have written ourselves."""
-    cursor = ""
-    callers: set[str] = set()
-    for _ in range(MOST_PAGES):
+    channel, thread = key
+    while reading.pages < MOST_PAGES:
         answer = await client.conversations_replies(
-            channel=channel, ts=thread, limit=PAGE, cursor=cursor or None
+            channel=channel, ts=thread, limit=PAGE, cursor=reading.cursor or None
         )
         for message in answer.get("messages") or ():
             if not isinstance(message, dict):
@@ -88,8 +111,9 @@ async def _callers(
             ):
                 return None
             if f"<@{me.user}" in str(message.get("text")):
-                callers.add(str(message.get("user")))
-        cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
-        if not cursor:
+                reading.callers.add(str(message.get("user")))
+        reading.pages += 1
+        reading.cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
+        if not reading.cursor:
             break
-    return frozenset(callers)
+    return frozenset(reading.callers)

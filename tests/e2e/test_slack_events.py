@@ -20,7 +20,7 @@ from tests.fakes.slack_delivery import COMMANDS, EVENTS, Envelope
 from tests.fakes.slack_faults import No, Status
 from tests.fakes.slack_people import at
 from tests.fakes.slack_rig import platform_for, running
-from tests.fakes.slack_world import BOT
+from tests.fakes.slack_world import BOT, Seen
 
 
 def free_port() -> int:
@@ -74,6 +74,29 @@ async def test_an_event_is_answered_after_the_commit_and_503_when_there_is_none(
         assert (await post(url, headers, body))[0] == 200
         assert (await post(url, headers, body))[0] == 200
     assert intake.texts == ["hello"]
+
+
+async def test_what_follows_an_undecided_message_of_a_thread_has_to_come_again_after_it(
+    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+) -> None:
+    team = fake.world.channel()
+    anna = fake.world.people["U0ANNA001"]
+    root = fake.world.post(team, anna, "x", raw=f"<@{BOT.id}> x")
+    first, second = (
+        fake.world.post(team, anna, text, raw=text, thread=root.ts) for text in ("one", "two")
+    )
+    fake.fault("conversations.replies", Status(503))
+    async with listening(fake, intake, tmp_path) as url:
+
+        async def brought(event: Seen) -> int:
+            payload = {"type": "event_callback", "team_id": "T", "event": fake.event_of(event)}
+            signed = fake.delivery.signed(Envelope("x", EVENTS, payload))
+            return (await post(url, *signed))[0]
+
+        assert [await brought(first), await brought(second)] == [504, 504]
+        assert (await post(url, *fake.delivery.signed(told(fake))))[0] == 200
+        assert [await brought(first), await brought(second)] == [200, 200]
+    assert intake.texts == ["hello", "one", "two"]
 
 
 async def test_only_slack_is_let_in(fake: FakeSlack, intake: FakeIntake, tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.compose.run import Choices, live
 from gateway.compose.slack import slack
@@ -38,7 +40,7 @@ async def models() -> AsyncIterator[FakeOpenAI]:
         yield server
 
 
-def settings_of(fake: FakeSlack, models: FakeOpenAI) -> Settings:
+def settings_of(fake: FakeSlack, models: FakeOpenAI, *, pairing: bool = False) -> Settings:
     return Settings.model_validate(
         {
             "providers": {"fake": {"base_url": models.base_url, "api_key": "test"}},
@@ -51,7 +53,7 @@ def settings_of(fake: FakeSlack, models: FakeOpenAI) -> Settings:
                 "goal_judge": {"model": "judge", "timeout_s": 5},
                 "compaction": {"model": "main"},
             },
-            "access": {"slack": {"owners": [ANNA.id]}},
+            "access": {"slack": {"owners": [ANNA.id], "pairing": pairing}},
             "platforms": {
                 "slack": {
                     "enabled": True,
@@ -65,11 +67,14 @@ def settings_of(fake: FakeSlack, models: FakeOpenAI) -> Settings:
 
 
 @asynccontextmanager
-async def program(fake: FakeSlack, models: FakeOpenAI, data: Path) -> AsyncIterator[None]:
+async def program(
+    fake: FakeSlack, models: FakeOpenAI, data: Path, *, pairing: bool = False
+) -> AsyncIterator[None]:
     """The program, from when it is connected until it is cancelled."""
     before = fake.delivery.opened
     choices = Choices(platforms=(slack,))
-    task = asyncio.create_task(live(settings_of(fake, models), data, choices), name="program")
+    settings = settings_of(fake, models, pairing=pairing)
+    task = asyncio.create_task(live(settings, data, choices), name="program")
     connected = asyncio.create_task(fake.opened(before + 1), name="connected")
     await asyncio.wait({task, connected}, return_when=asyncio.FIRST_COMPLETED)
     try:
@@ -168,3 +173,35 @@ async def test_what_is_said_around_a_death_is_answered_once_and_in_order(
         "three",
     ]
     assert not fake.by_bot(fake.world.direct(BOB))
+
+
+async def test_strangers_get_a_code_in_direct_messages_and_nothing_from_a_channel(
+    fake: FakeSlack, models: FakeOpenAI, tmp_path: Path
+) -> None:
+    team, elsewhere = fake.world.channel(), fake.world.channel()
+    elsewhere.member = False
+    async with program(fake, models, tmp_path, pairing=True):
+        root = fake.say("people talk", channel=team, user=BOB)
+        fake.say("among themselves", channel=team, user=BOB, thread=root.ts)
+        fake.mention("let me in", channel=team, user=BOB)
+        tried = [fake.command("/goal x", channel=place, user=BOB) for place in (team, elsewhere)]
+        await fake.wait_for(lambda: not fake.delivery.pending, WITHIN_S)
+        assert not fake.called("conversations.open")
+        assert not fake.called("conversations.replies")
+        fake.say("hello", user=BOB)
+        await heard(fake, fake.world.direct(BOB), "pair approve")
+    assert [each.answer for each in tried] == [None, None]
+    assert not fake.world.ephemerals
+    assert not fake.by_bot(team)
+
+
+async def test_a_stranger_is_found_in_the_log_by_the_word_that_the_guide_names(
+    fake: FakeSlack, models: FakeOpenAI, tmp_path: Path
+) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "slack.md").read_text(encoding="utf-8")
+    named = re.findall(r"The log has `(\w+)` with the id that wrote", guide)
+    with capture_logs() as logged:
+        async with program(fake, models, tmp_path):
+            fake.say("let me in", user=BOB)
+            await fake.wait_for(lambda: not fake.delivery.pending, WITHIN_S)
+    assert named == [line["event"] for line in logged if line.get("person") == BOB.id]

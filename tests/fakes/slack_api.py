@@ -118,10 +118,18 @@ class FakeSlack(Populace):
     # What a test plans and sees
 
     def fault(
-        self, method: str, fault: Fault, *, times: int = 1, channel: Channel | None = None
+        self,
+        method: str,
+        fault: Fault,
+        *,
+        times: int = 1,
+        channel: Channel | None = None,
+        spared: int = 0,
     ) -> None:
-        """Let the next `times` calls of a method ("*": any) fail, to `channel` if given."""
-        self._faults.add(method, fault, times=times, channel=channel.id if channel else None)
+        """Let the next `times` calls of a method ("*": any) fail, to `channel` if given, after
+        `spared` ones that do not."""
+        place = channel.id if channel else None
+        self._faults.add(method, fault, times=times, channel=place, spared=spared)
 
     def called(self, method: str) -> list[Call]:
         """The calls of one method."""

@@ -65,6 +65,7 @@ class _Planned:
     fault: Fault
     left: int
     channel: str | None
+    spared: int
 
 
 class FaultPlan:
@@ -74,10 +75,18 @@ class FaultPlan:
         self._planned: dict[str, deque[_Planned]] = {}
 
     def add(
-        self, method: str, fault: Fault, *, times: int = 1, channel: str | None = None
+        self,
+        method: str,
+        fault: Fault,
+        *,
+        times: int = 1,
+        channel: str | None = None,
+        spared: int = 0,
     ) -> None:
-        """Let the next `times` calls of the method fail, those to `channel` only when given."""
-        self._planned.setdefault(method, deque()).append(_Planned(fault, times, channel))
+        """Let the next `times` calls of the method fail after `spared` ones that do not, those
+        to `channel` only when given."""
+        planned = _Planned(fault, times, channel, spared)
+        self._planned.setdefault(method, deque()).append(planned)
 
     def clear(self) -> None:
         """Nothing goes wrong any more."""
@@ -88,6 +97,9 @@ class FaultPlan:
         for key in (method, "*"):
             for planned in self._planned.get(key, ()):
                 if planned.channel is None or planned.channel == channel:
+                    if planned.spared:
+                        planned.spared -= 1
+                        continue
                     planned.left -= 1
                     if planned.left <= 0:
                         self._planned[key].remove(planned)

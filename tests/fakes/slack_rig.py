@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.slack.adapter import SlackPlatform
+from adapters.slack.handover import Known
 from adapters.slack.options import SlackOptions
 from core.ports import Clock
 from tests.fakes.intake import FakeIntake
@@ -49,11 +50,18 @@ def quick(fake: FakeSlack) -> SlackOptions:
 
 
 def platform_for(
-    fake: FakeSlack, folder: Path, *, clock: Clock | None = None, **changes: object
+    fake: FakeSlack,
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    known: Known = lambda *_: True,
+    **changes: object,
 ) -> SlackPlatform:
-    """An adapter that is not running."""
+    """An adapter that is not running; `known` says who is no stranger."""
     options = replace(quick(fake), **changes)  # type: ignore[arg-type]
-    return SlackPlatform(options, clock=clock or RealClock(), lock_dir=folder)
+    return SlackPlatform(
+        options, clock=clock or RealClock(), lock_dir=folder, door=lambda _: known
+    )
 
 
 @asynccontextmanager
