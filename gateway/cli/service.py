@@ -60,4 +60,7 @@ def install(
     write(what)
     for path in what.files:
         click.echo(f"✓ {path}")
-    click.echo("Next:\n" + "\n".join(f"  {step}" for step in what.next_steps))
+    click.echo(
+        f"Next{'' if user else ', as root'}:\n"
+        + "\n".join(f"  {step}" for step in what.next_steps)
+    )

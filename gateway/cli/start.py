@@ -19,6 +19,7 @@ from core.errors import Misconfigured, UserError
 from gateway.cli.options import config_option, data_option, log_level_option
 from gateway.logs import LOG_FILE, configure_logs
 from gateway.redact import Redactor
+from gateway.service.unit import ENVIRONMENT
 from gateway.settings import (
     Layer,
     Settings,
@@ -96,7 +97,7 @@ def _start(config: Path | None, data: Path | None, log_level: str | None, wanted
     configure_logs(settings.logs, Redactor(secrets_of(settings)), target)
     from gateway.compose.run import run
 
-    choices = replace(_choices(settings, wanted), hidden=secret_places(config))
+    choices = replace(_choices(settings, wanted), hidden=_hidden(config))
     if wanted.platforms:
         from gateway.cli.accompany import Way, accompanied
 
@@ -105,6 +106,15 @@ def _start(config: Path | None, data: Path | None, log_level: str | None, wanted
     gc.freeze()  # what is loaded stays: no collection need look at it again
     gc.enable()
     return run(settings, folder, choices)
+
+
+def _hidden(config: Path | None) -> tuple[Path, ...]:
+    """What the agent must not see, with the variables of a user's own service."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home, as containers have
+        return secret_places(config)
+    return (*secret_places(config), home / ENVIRONMENT)
 
 
 def _draws_here() -> bool:

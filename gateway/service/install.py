@@ -5,6 +5,7 @@ It writes files and runs nothing: what changes the machine's services is the per
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from gateway.errors import NoPermission
 from gateway.service.unit import (
     CREDENTIALS,
     DROP_IN,
+    ENVIRONMENT,
+    LIKE_SERVICE,
     MARK,
     NAME,
     SANDBOX,
@@ -44,13 +47,15 @@ def for_system(start: Start, *, sandbox: bool, root: Path = Path("/")) -> Instal
     files = {units / NAME: system_unit(start), _below(root, SYSUSERS_FILE): SYSUSERS}
     if sandbox:
         files[units / DROP_IN] = SANDBOX
-    config = start.config
+    program, config = shlex.quote(str(start.program)), shlex.quote(str(start.config))
+    token = CREDENTIALS / "platforms__telegram__token"
     steps = (
         "systemd-sysusers                                # makes the user pursuit",
-        f"install -d -m 755 {config.parent}",
+        f"install -d -m 755 {shlex.quote(str(start.config.parent))}",
         f"install -m 640 -g pursuit YOUR-CONFIG {config}",
-        f"# secrets: one file each, e.g. {CREDENTIALS}/platforms__telegram__token (chmod 600)",
-        f"sudo -u pursuit {start.program} config check --config {config}",
+        "# secrets: one file each, named like its setting; paste it, Enter, Ctrl-D. For example:",
+        f"install -m 600 /dev/stdin {token}",
+        f"{LIKE_SERVICE} {program} config check --config {config}",
         "systemctl daemon-reload",
         "systemctl enable --now pursuit",
         "journalctl -u pursuit -f",
@@ -71,8 +76,14 @@ def check_visible(start: Start) -> None:
 
 def for_user(start: Start, config_home: Path) -> Installation:
     """A service of the user whose configuration is below `config_home`."""
+    program, config = shlex.quote(str(start.program)), shlex.quote(str(start.config))
+    file = f"~/{ENVIRONMENT}"
     steps = (
-        f"{start.program} config check --config {start.config}",
+        f"{program} config check --config {config}",
+        "# the service has none of this shell's variables: each ${...} of the configuration needs",
+        f"# a line in {file}, which only you can read. For example:",
+        f"mkdir -p -m 700 {Path(file).parent} && touch {file} && chmod 600 {file}",
+        f'echo "TELEGRAM_BOT_TOKEN=$TELEGRAM_BOT_TOKEN" >> {file}',
         "systemctl --user daemon-reload",
         "systemctl --user enable --now pursuit",
         "loginctl enable-linger                          # it runs while you are logged out",

@@ -11,6 +11,13 @@ DROP_IN = Path("pursuit.service.d", "sandbox.conf")
 PROGRAM = Path("/opt/pursuit/bin/pursuit")
 CONFIG = Path("/etc/pursuit/config.yaml")
 CREDENTIALS = Path("/etc/pursuit/credentials")
+ENVIRONMENT = Path(".config", "pursuit", "env")
+"""Below a user's home: the variables of their own service."""
+LIKE_SERVICE = (
+    "systemd-run --pipe --wait --collect --quiet "
+    f"-p User=pursuit -p LoadCredential=pursuit:{CREDENTIALS}"
+)
+"""Runs a command as the service's user, with credentials whose files that user cannot read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +124,8 @@ StartLimitBurst=20
 [Service]
 {life}
 Environment=PYTHONUNBUFFERED=1
+# What the configuration takes from the environment, a line each: TELEGRAM_BOT_TOKEN=...
+EnvironmentFile=-%h/{environment}
 # What a user's own manager can forbid without forbidding the agent's sandbox.
 NoNewPrivileges=yes
 LockPersonality=yes
@@ -159,7 +168,7 @@ def system_unit(start: Start) -> str:
 
 def user_unit(start: Start) -> str:
     """The unit for a user's own service manager."""
-    return _USER.format(mark=MARK, life=_life(start))
+    return _USER.format(mark=MARK, life=_life(start), environment=ENVIRONMENT)
 
 
 def _life(start: Start) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +15,27 @@ from click.testing import CliRunner
 
 from core.errors import UserError
 from gateway.cli.service import service
-from gateway.service.install import check_visible, for_system, for_user, install
-from gateway.service.unit import DROP_IN, SANDBOX, SYSUSERS, Start, system_unit, user_unit
+from gateway.cli.start import _hidden
+from gateway.service.install import (
+    Installation,
+    check_visible,
+    for_system,
+    for_user,
+    install,
+)
+from gateway.service.unit import (
+    DROP_IN,
+    ENVIRONMENT,
+    SANDBOX,
+    SYSUSERS,
+    Start,
+    system_unit,
+    user_unit,
+)
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 SHIPPED = SYSTEMD / "pursuit.service"
+RUNNING = Path(__file__).parents[2] / "docs" / "running.md"
 
 
 def exposure(unit: Path) -> float:
@@ -131,3 +150,64 @@ def test_secrets_reach_the_service_as_credentials_that_are_settings() -> None:
     # systemd names each file of a folder ID_FILE, which is what the settings take.
     assert f"{name}_platforms__telegram__token" == "pursuit_platforms__telegram__token"
     assert Path(folder) in for_system(Start(), sandbox=True).folders
+
+
+def check_step(what: Installation) -> list[str]:
+    """The words of the printed command that checks the configuration."""
+    [step] = [step for step in what.next_steps if " config check " in step]
+    return shlex.split(step)
+
+
+def test_the_printed_check_has_the_services_user_and_credentials() -> None:
+    words = check_step(for_system(Start(), sandbox=True))
+    asked = {words[at + 1] for at, word in enumerate(words) if word == "-p"}
+    unit = system_unit(Start()).splitlines()
+    assert {name.partition("=")[0] for name in asked} == {"User", "LoadCredential"}
+    assert asked <= set(unit)
+    page = " ".join(RUNNING.read_text(encoding="utf-8").replace("\\\n", "").split())
+    assert page.count(f"sudo {shlex.join(words)}") == 2
+
+
+def test_the_printed_check_finds_a_token_that_is_a_credential(tmp_path: Path) -> None:
+    config, given = tmp_path / "a config.yaml", tmp_path / "credentials"
+    config.write_text(
+        "platforms: {telegram: {enabled: true}}\naccess: {telegram: {owners: [1]}}\n"
+    )
+    given.mkdir()
+    start = Start(program=Path(sys.executable).with_name("pursuit"), config=config)
+    words = check_step(for_system(start, sandbox=True))
+    line = words[words.index(str(start.program)) :]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+    def checked() -> int:
+        environ["CREDENTIALS_DIRECTORY"] = str(given)  # as systemd-run does it
+        return subprocess.run(line, env=environ, capture_output=True, check=False).returncode
+
+    assert checked() == 78
+    (given / "pursuit_platforms__telegram__token").write_text("123456:abc\n")
+    assert checked() == 0
+
+
+def test_a_users_own_service_takes_the_variables_that_the_printed_steps_keep(
+    tmp_path: Path,
+) -> None:
+    what = for_user(Start(), tmp_path / ".config")
+    [unit] = what.files.values()
+    [file] = re.findall(r"(?m)^EnvironmentFile=-%h/(\S+)$", unit)
+    steps = [step for step in what.next_steps if f"~/{file}" in step and step[0] != "#"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TELEGRAM_BOT_TOKEN": "1:abc"}
+    for step in steps:
+        subprocess.run(["/bin/sh", "-ec", f"umask 022; {step}"], env=environ, check=True)
+    kept = tmp_path / file
+    assert kept.read_text() == "TELEGRAM_BOT_TOKEN=1:abc\n"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+    page = RUNNING.read_text(encoding="utf-8")
+    assert [step for step in steps if step not in page] == []
+
+
+def test_the_agent_does_not_see_the_variables_of_a_users_own_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tmp_path / ENVIRONMENT in _hidden(None)
