@@ -6,15 +6,24 @@ role may do is `core.rights`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.messages import Address, PlatformName, Principal, Role, Sender
+import structlog
+
+from core.errors import TransientError
+from core.messages import Address, LaneKey, PlatformName, Principal, Role, Sender
 from core.pairing import invitation
 from core.people import People, Refusal
+from core.ports import Clock
 
 WEB_OWNER = "owner"
 """The sender id of whoever holds the web chat's token."""
+MOST_KNOCKS = 200
+"""Wrong tokens that wait to be written down."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +99,39 @@ class Access:
     def _may_pair(self, refusal: Refusal) -> bool:
         pairs = self._lists.get(refusal.platform, NOBODY).pairing
         return pairs and self._known(refusal.platform, refusal.person) is None
+
+
+class Door:
+    """A page that a token opens: writes down the addresses that did not have it, never what
+    they sent. One write at a time: a flood of guesses must not hold up what else is stored."""
+
+    def __init__(self, access: Access, clock: Clock, name: str) -> None:
+        self._access = access
+        self._clock = clock
+        self._name = name
+        self._knocks: list[str] = []
+        self._writing = asyncio.Lock()
+
+    async def refused(self, peer: str) -> None:
+        """Somebody at that address had no right token."""
+        if len(self._knocks) >= MOST_KNOCKS:
+            return
+        self._knocks.append(peer)
+        async with self._writing:
+            knocks, self._knocks = self._knocks, []
+            if not knocks:
+                return
+            try:
+                await self._access.refuse(list(map(self._refusal, knocks)), now=self._clock.now())
+            except TransientError as error:
+                log.error("refusals_not_written", error=str(error), refusals=len(knocks))
+
+    def _refusal(self, peer: str) -> Refusal:
+        return Refusal(
+            platform=PlatformName.WEB,
+            person=f"{peer} ({self._name})",  # rows are kept by person: one for each page
+            name="a wrong token",
+            chat="",
+            lane=LaneKey(""),
+            what="command",
+        )

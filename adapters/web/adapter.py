@@ -22,7 +22,7 @@ from adapters.web.files import Files
 from adapters.web.guard import Guard
 from adapters.web.hub import Hub
 from adapters.web.login import Attempts, Logins
-from adapters.web.options import MenuEntry, Past, WebOptions
+from adapters.web.options import Door, MenuEntry, Past, WebOptions
 from adapters.web.pages import Pages
 from adapters.web.parts import parts
 from adapters.web.refusals import Refusals
@@ -55,10 +55,12 @@ class WebPlatform:
         *,
         past: Past,
         clock: Clock,
+        door: Door,
         commands: Sequence[MenuEntry] = (),
     ) -> None:
         self._options = options
         self._past = past
+        self._door = door
         self._clock = clock
         self._commands = commands
         self._hub = Hub(secrets.token_hex(6))
@@ -102,7 +104,7 @@ class WebPlatform:
     def _routes(
         self, intake: Intake, guard: Guard, logins: Logins, group: asyncio.TaskGroup
     ) -> Sequence[web.RouteDef]:
-        pages = Pages(guard, logins, self._attempts)
+        pages = Pages(guard, logins, self._attempts, self._door)
         stream = Stream(self._hub, guard, self._options.ping_s)
         api = Api(
             intake=intake,

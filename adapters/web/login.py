@@ -128,7 +128,7 @@ class Attempts:
     def wait_s(self, peer: str) -> float:
         """Seconds until this address may try again; 0.0 for now."""
         now = self._clock.monotonic()
-        own = [at for at in self._wrong.get(_network(peer), []) if now - at < WINDOW_S]
+        own = [at for at in self._wrong.get(network_of(peer), []) if now - at < WINDOW_S]
         self._all = [at for at in self._all if now - at < WINDOW_S]
         wait = own[-WRONG] + WINDOW_S - now if len(own) >= WRONG else 0.0
         if len(self._all) >= WRONG_IN_ALL:
@@ -137,7 +137,7 @@ class Attempts:
 
     def failed(self, peer: str) -> None:
         """A wrong token came from there."""
-        now, key = self._clock.monotonic(), _network(peer)
+        now, key = self._clock.monotonic(), network_of(peer)
         self._wrong[key] = [*self._wrong.get(key, [])[-WRONG:], now]
         self._wrong.move_to_end(key)
         self._all.append(now)
@@ -146,10 +146,11 @@ class Attempts:
 
     def succeeded(self, peer: str) -> None:
         """The right one came."""
-        self._wrong.pop(_network(peer), None)
+        self._wrong.pop(network_of(peer), None)
 
 
-def _network(peer: str) -> str:
+def network_of(peer: str) -> str:
+    """What counts as one address: of IPv6 a network, as everybody has many of its addresses."""
     try:
         address = ipaddress.ip_address(peer)
     except ValueError:

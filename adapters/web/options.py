@@ -42,6 +42,14 @@ class Past(Protocol):
         ...
 
 
+class Door(Protocol):
+    """Who is told of strangers."""
+
+    async def refused(self, peer: str) -> None:
+        """A wrong token came from that address."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebOptions:
     """The `platforms.web` section.

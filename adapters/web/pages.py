@@ -13,7 +13,8 @@ from aiohttp import web
 from jinja2 import Environment, StrictUndefined
 
 from adapters.web.guard import CHAT, LOGIN, UNREADABLE, Guard
-from adapters.web.login import LOGIN_S, Attempts, Logins
+from adapters.web.login import LOGIN_S, Attempts, Logins, network_of
+from adapters.web.options import Door
 
 PAGE = Path(__file__).parent / "page"
 TYPES = {
@@ -52,10 +53,11 @@ def assets(folder: Path = PAGE) -> dict[str, Asset]:
 class Pages:
     """Handlers of what a browser opens by itself."""
 
-    def __init__(self, guard: Guard, logins: Logins, attempts: Attempts) -> None:
+    def __init__(self, guard: Guard, logins: Logins, attempts: Attempts, door: Door) -> None:
         self._guard = guard
         self._logins = logins
         self._attempts = attempts
+        self._door = door
         self._assets = assets()
         environment = Environment(autoescape=True, undefined=StrictUndefined)
         self._login_page = environment.from_string(self._assets["login.html"].body.decode())
@@ -109,6 +111,7 @@ class Pages:
         given, to = form.get("token", "").strip()[:MAX_TOKEN], _next(form.get("next", ""))
         peer = request.remote or ""
         if not self._logins.is_token(given):
+            await self._door.refused(network_of(peer))
             return self._wrong(peer, to)
         self._attempts.succeeded(peer)
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adapters.sqlite.backlog import backlog
 from core.ports import Clock
+from gateway.access import Access, Door
 from gateway.health.metrics import Depth, Metrics
 from gateway.health.server import HealthPages, Listening, serving
 from gateway.health.token import kept_token
@@ -25,6 +26,7 @@ class HealthSide:
     def __init__(self, settings: Health, data: Path, clock: Clock) -> None:
         self._settings = settings
         self._data = data
+        self._clock = clock
         self.metrics = Metrics(clock, self._depth)
 
     def token(self) -> str:
@@ -39,13 +41,14 @@ class HealthSide:
         return token
 
     @asynccontextmanager
-    async def serving(self, vitals: Vitals) -> AsyncIterator[None]:
-        """Serve the pages while entered."""
+    async def serving(self, vitals: Vitals, access: Access | None = None) -> AsyncIterator[None]:
+        """Serve the pages while entered; `access` writes down who had no token."""
         self.metrics.of_platforms(vitals)
         listening = Listening(
             host=self._settings.host, port=self._settings.port, token=self.token()
         )
-        pages = HealthPages(vitals, self.metrics.exposition, listening)
+        door = None if access is None else Door(access, self._clock, "health pages")
+        pages = HealthPages(vitals, self.metrics.exposition, listening, door)
         async with serving(pages, listening):
             yield
 

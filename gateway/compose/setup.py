@@ -97,8 +97,10 @@ class HealthSide(Protocol):
         """What counts."""
         ...
 
-    def serving(self, vitals: Vitals) -> AbstractAsyncContextManager[None]:
-        """Serve the pages while entered."""
+    def serving(
+        self, vitals: Vitals, access: Access | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Serve the pages while entered; `access` writes down who had no token."""
         ...
 
 

@@ -16,6 +16,7 @@ from core.commands import COMMANDS
 from core.messages import LaneKey, PlatformName, RemoteId, Say, SendFile
 from core.ports import Platform
 from core.sessions.conversation import ChatFact, Conversation, Line, Place, Posted
+from gateway.access import Door
 from gateway.card import BUTTONS, text_of
 from gateway.compose.setup import Memory, Setup
 
@@ -46,6 +47,7 @@ def web(setup: Setup, *, to: TextIO | None = None, early: bool = False) -> Platf
         options,
         past=_Past(setup.memory, setup.redact),
         clock=setup.clock,
+        door=Door(setup.access, setup.clock, "login"),
         commands=[MenuEntry(spec.name, spec.summary, spec.usage, spec.words) for spec in COMMANDS],
     )
 

@@ -19,6 +19,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from core.errors import UserError
+from gateway.access import Door
 from gateway.health.vitals import Report, Vitals
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -39,12 +40,19 @@ class Listening:
 
 
 class HealthPages:
-    """Answers requests; knows no socket."""
+    """Answers requests; knows no socket. `door` is told of readers without the token."""
 
-    def __init__(self, vitals: Vitals, metrics: Callable[[], bytes], listening: Listening) -> None:
+    def __init__(
+        self,
+        vitals: Vitals,
+        metrics: Callable[[], bytes],
+        listening: Listening,
+        door: Door | None = None,
+    ) -> None:
         self._vitals = vitals
         self._metrics = metrics
         self._listening = listening
+        self._door = door
 
     def application(self) -> web.Application:
         """The pages behind the checks."""
@@ -68,6 +76,8 @@ class HealthPages:
     @web.middleware
     async def _checked(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         refusal = self._refusal(request)
+        if refusal is not None and refusal.status == 401 and self._door is not None:
+            await self._door.refused(request.remote or "")
         answer = refusal if refusal is not None else await handler(request)
         answer.headers["Cache-Control"] = "no-store"
         answer.headers["X-Content-Type-Options"] = "nosniff"

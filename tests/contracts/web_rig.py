@@ -18,6 +18,7 @@ from adapters.web.options import WebOptions
 from adapters.web.parts import MOST
 from core.messages import Address, Outbound, RemoteId
 from core.sessions.conversation import Posted
+from gateway.access import Access, Door
 from tests.contracts.cable import Cable
 from tests.contracts.platform_life import Life
 from tests.contracts.platform_rig import (
@@ -30,6 +31,7 @@ from tests.contracts.platform_rig import (
     Traits,
 )
 from tests.fakes.intake import FakeIntake
+from tests.fakes.people import MemoryPeople
 from tests.fakes.telegram_rig import RealClock
 from tests.fakes.web_browser import FakeBrowser, Item
 from tests.fakes.web_past import FakePast
@@ -102,7 +104,9 @@ class WebRig(PlatformRig):
         options = WebOptions(
             token=TOKEN, folder=self._folder, announce=_unheard, port=self._port, close_s=0.2
         )
-        platform = Watching(options, past=self._past, clock=RealClock())
+        clock = RealClock()
+        door = Door(Access({}, MemoryPeople()), clock, "login")
+        platform = Watching(options, past=self._past, clock=clock, door=door)
         platform.past, platform.browser = self._past, self._browser
         return platform
 

@@ -14,12 +14,15 @@ import pytest
 from core.errors import UserError
 from core.messages import PlatformName
 from core.ports import Health
+from gateway.access import Access, Door
+from gateway.clock import SystemClock
 from gateway.health.server import HealthPages, Listening, serving
 from gateway.health.token import kept_token
 from gateway.health.vitals import GRACE_S, Vitals
 from tests.e2e.gateway_process import gateway, written
 from tests.fakes.openai_replies import rate_limited, text
 from tests.fakes.patient import Patient
+from tests.fakes.people import MemoryPeople
 from tests.fakes.service_manager import FakeServiceManager
 from tests.scenarios.rig import idle_bot
 
@@ -54,6 +57,20 @@ async def test_a_browser_that_another_site_steers_gets_nothing() -> None:
         assert (await got(f"{url}/readyz", **KEY, Origin="https://evil.example"))[0] == 403
         assert (await got(f"{url}/readyz", **KEY, Origin=url))[0] == 200
         assert (await got(f"{url}/readyz", **KEY, Host="localhost:8421"))[0] == 200
+
+
+async def test_readers_without_the_token_are_written_down() -> None:
+    people = MemoryPeople()
+    door = Door(Access({}, people), SystemClock(), "health pages")
+    listening = Listening(host="127.0.0.1", port=0, token="open sesame")
+    served = HealthPages(Vitals(()), lambda: b"", listening, door)
+    async with serving(served, listening) as port:
+        url = f"http://127.0.0.1:{port}/metrics"
+        assert (await got(url, Authorization="Bearer my-guess"))[0] == 401
+        assert (await got(url))[0] == 401
+        assert (await got(url, **KEY))[0] == 200
+    assert [refusal.person for refusal in people.refused] == ["127.0.0.1 (health pages)"] * 2
+    assert "guess" not in str(people.refused)
 
 
 @pytest.mark.parametrize(

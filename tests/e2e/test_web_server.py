@@ -98,6 +98,26 @@ async def test_who_guesses_does_not_keep_the_owner_out(served: Served) -> None:
         assert (await status(browser, "/api/chats"))[0] == 200
 
 
+async def test_wrong_tokens_are_written_down_by_address_and_never_themselves(
+    served: Served,
+) -> None:
+    async with FakeBrowser(served.base, "wrong") as stranger:
+        while await stranger.log_in("my-secret-guess") != 429:
+            pass
+        await stranger.log_in(TOKEN)
+    refusals = served.people.refused
+    assert {refusal.person for refusal in refusals} == {"127.0.0.1 (login)"}
+    assert len(refusals) == 6  # what has to wait is written down too
+    assert "guess" not in str(refusals)
+
+
+async def test_a_disk_that_takes_no_audit_still_refuses(served: Served) -> None:
+    served.people.full = True
+    async with FakeBrowser(served.base, "wrong") as stranger:
+        assert await stranger.log_in("wrong") == 403
+        assert await stranger.log_in(TOKEN) == 303
+
+
 FORM = "Content-Type: application/x-www-form-urlencoded"
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from adapters.web.adapter import WebPlatform
 from adapters.web.options import MenuEntry, WebOptions
 from core.commands import COMMANDS
+from gateway.access import Access, Door
 from tests.fakes.intake import FakeIntake
+from tests.fakes.people import MemoryPeople
 from tests.fakes.telegram_rig import RealClock
 from tests.fakes.web_browser import FakeBrowser
 from tests.fakes.web_past import FakePast
@@ -41,7 +43,15 @@ class Served:
             max_upload=LIMIT,
             close_s=0.2,
         )
-        self.platform = WebPlatform(self.options, past=self.past, clock=RealClock(), commands=MENU)
+        self.people = MemoryPeople()
+        clock = RealClock()
+        self.platform = WebPlatform(
+            self.options,
+            past=self.past,
+            clock=clock,
+            door=Door(Access({}, self.people), clock, "login"),
+            commands=MENU,
+        )
 
     def browser(self) -> FakeBrowser:
         """A browser that is not logged in yet."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,8 @@ from core import commands
 from core.messages import Address, PlatformName, Principal, Role, Sender
 from core.people import Refusal
 from core.rights import RIGHTS, Right, least, may
-from gateway.access import WEB_OWNER, Access, Allowlist
+from gateway.access import MOST_KNOCKS, WEB_OWNER, Access, Allowlist, Door
+from gateway.clock import SystemClock
 from tests.fakes.people import CODE, MemoryPeople
 
 DM = Address(PlatformName.TELEGRAM, "42", "3")
@@ -106,6 +109,35 @@ async def test_others_are_told_nothing_and_written_down(lists: Allowlist, asked:
     people = MemoryPeople()
     assert await access(people, lists).refuse([asked], now=0.0) == ("",)
     assert people.refused == [replace(asked, may_pair=False)]
+
+
+class SlowPeople(MemoryPeople):
+    """Counts writes, each of which takes until `gate` is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.begun = asyncio.Event(), asyncio.Event()
+        self.writes = 0
+
+    async def refuse(self, refusals: Sequence[Refusal], *, now: float) -> tuple[str, ...]:
+        self.writes += 1
+        self.begun.set()
+        await self.gate.wait()
+        return await MemoryPeople.refuse(self, refusals, now=now)
+
+
+async def test_a_flood_of_wrong_tokens_is_few_writes() -> None:
+    people = SlowPeople()
+    door = Door(access(people), SystemClock(), "login")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(door.refused("10.0.0.1"))
+        await people.begun.wait()
+        for _ in range(5 * MOST_KNOCKS):
+            group.create_task(door.refused("10.0.0.2"))
+        await asyncio.sleep(0)
+        people.gate.set()
+    assert people.writes == 2
+    assert len(people.refused) == 1 + MOST_KNOCKS
 
 
 def test_members_talk_and_set_goals_and_owners_do_all() -> None:
