@@ -1,72 +1,157 @@
 """Fetches what people wrote while we were not connected. Discord keeps no backlog for bots.
 
 Servers' channels name their newest message, so only those with something new are read; private
-chats are read where people talked with us before. Best effort, and bounded in every direction.
+chats are read where people talked with us before. Bounded in every direction: a place that
+cannot be read for long is given up, and said so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import discord
 
 from adapters.discord import errors
+from adapters.discord.backoff import Backoff
 from adapters.discord.bookmark import Bookmark
 from adapters.discord.options import DiscordOptions
+from adapters.discord.session import UNREADABLE
+from core.errors import PermanentError, PursuitError, TransientError
 
 MAX_CHANNELS = 50
 MAX_PEOPLE = 50
 MAX_MESSAGES = 300
 """Of one channel; a page has a hundred."""
 AT_ONCE = 4
+PAGES_S = 3
+"""A place's pages may take so many times as long as one call."""
+TRIES = 15
+"""With the pauses between them about half an hour."""
 
 Channel: TypeAlias = discord.abc.Messageable
-Place: TypeAlias = Channel | discord.Object
+Where: TypeAlias = Channel | discord.Object
 """A channel, or a person whose private channel has to be asked for."""
 Known: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.Thread
 
 log = logging.getLogger(__name__)
 
 
-async def missed(
-    client: discord.Client, mark: Bookmark, people: Sequence[int], options: DiscordOptions
-) -> list[discord.Message]:
-    """The messages after the bookmark, oldest first. Never raises for Discord's part."""
-    found: dict[int, discord.Message] = {}
-    slots = asyncio.Semaphore(AT_ONCE)
-    unread: set[str] = set()
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere that may have something new: `number` is the channel's id or the person's."""
 
-    async def read(name: str, place: Place) -> None:
-        async with slots:
-            for message in await _read(client, place, mark):
-                found[message.id] = message
-            unread.discard(name)
-
-    try:
-        async with asyncio.timeout(options.catch_up_s), asyncio.TaskGroup() as group:
-            for name, place in _places(client, mark, people):
-                unread.add(name)
-                group.create_task(read(name, place), name=f"discord-backlog-{name}")
-    except TimeoutError:
-        log.warning("not looked at for missed messages: %s", ", ".join(sorted(unread)))
-    if found:
-        log.info("%d messages came in while away", len(found))
-    return [found[number] for number in sorted(found)]
+    number: int
+    name: str
+    where: Where
 
 
-def _places(
-    client: discord.Client, mark: Bookmark, people: Sequence[int]
-) -> list[tuple[str, Place]]:
-    """Everywhere that may have something new, by a name for the log."""
+class Backlog:
+    """Reads every place of one session, trying again where Discord fails; `told` hears of each.
+
+    A place is unread until `take` has handed out what was found there.
+    """
+
+    def __init__(
+        self,
+        client: discord.Client,
+        mark: Bookmark,
+        people: Sequence[int],
+        options: DiscordOptions,
+        told: Callable[[], None],
+    ) -> None:
+        self.ended = asyncio.Event()
+        """No more will be read."""
+        self._client = client
+        self._mark = mark
+        self._options = options
+        self._told = told
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._places = {place.number: place for place in _places(client, mark, people)}
+        self._unread = set(self._places)
+        self._read: dict[int, list[discord.Message]] = {}
+        self._patient = True
+
+    @property
+    def done(self) -> bool:
+        """All of it was handed out."""
+        return not self._unread
+
+    @property
+    def unread(self) -> str:
+        """What is not read yet, for the log."""
+        left = sorted(self._unread - self._read.keys())
+        return ", ".join(self._places[number].name for number in left)
+
+    def holds(self, numbers: Set[int]) -> bool:
+        """Whether what comes in live at a channel or from a person has to wait: older things
+        may be found there. Not for ever: commands must get through."""
+        return self._patient and not self._unread.isdisjoint(numbers)
+
+    def take(self) -> list[discord.Message]:
+        """What was found since the last time, the oldest first."""
+        read, self._read = self._read, {}
+        self._unread -= read.keys()
+        found = {message.id: message for messages in read.values() for message in messages}
+        if found:
+            log.info("%d messages came in while away", len(found))
+        return [found[number] for number in sorted(found)]
+
+    async def run(self) -> None:
+        """Read all places. Never raises for Discord's part."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self._options.hold_s, self._lose_patience)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place in self._places.values():
+                    group.create_task(self._read_through(place), name=f"discord-{place.name}")
+        finally:
+            timer.cancel()
+            self.ended.set()
+
+    def _lose_patience(self) -> None:
+        self._patient = False
+        self._told()
+
+    async def _read_through(self, place: Place) -> None:
+        backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
+        found: list[discord.Message] = []
+        for left in reversed(range(TRIES)):
+            answer = await self._try(place)
+            if not isinstance(answer, PursuitError):
+                found = answer
+                break
+            if isinstance(answer, PermanentError) or not left:
+                log.warning("%s is not read, messages may be missed: %s", place.name, answer)
+                break
+            log.info("%s cannot be read yet: %s", place.name, answer)
+            pause_s = answer.retry_after if isinstance(answer, TransientError) else None
+            await backoff.pause(pause_s or 0.0)
+        self._read[place.number] = found
+        self._told()
+
+    async def _try(self, place: Place) -> list[discord.Message] | PursuitError:
+        """What was written there, or why it is not known."""
+        try:
+            async with self._slots, asyncio.timeout(PAGES_S * self._options.call_s):
+                return await _read(self._client, place.where, self._mark)
+        except errors.CALL_ERRORS as err:
+            return errors.translate(err, self._options.token, written=False)
+        except UNREADABLE as err:
+            return PermanentError(f"not as Discord describes it ({type(err).__name__})")
+
+
+def _places(client: discord.Client, mark: Bookmark, people: Sequence[int]) -> list[Place]:
+    """Everywhere that may have something new."""
     kind = discord.ChannelType.private
     known = [client.get_partial_messageable(number, type=kind) for number in mark.direct]
     return [
-        *((f"private chat {place.id}", place) for place in known),
-        *((f"person {number}", discord.Object(number)) for number in people[:MAX_PEOPLE]),
-        *((f"channel {number}", place) for number, place in _public(client, mark)),
+        *(Place(chat.id, f"private chat {chat.id}", chat) for chat in known),
+        *(Place(n, f"person {n}", discord.Object(n)) for n in people[:MAX_PEOPLE]),
+        *(Place(n, f"channel {n}", channel) for n, channel in _public(client, mark)),
     ]
 
 
@@ -93,16 +178,12 @@ def _readable(place: Known, me: discord.Member) -> bool:
     return rights.read_messages and rights.read_message_history
 
 
-async def _read(client: discord.Client, place: Place, mark: Bookmark) -> list[discord.Message]:
-    try:
-        if isinstance(place, discord.Object):
-            private = await client.create_dm(place)
-            if private.id in mark.direct:
-                return []  # read already
-            place = private
-        after = discord.Object(mark.since)
-        found = place.history(after=after, limit=MAX_MESSAGES, oldest_first=True)
-        return [message async for message in found]
-    except errors.CALL_ERRORS as err:
-        log.warning("some messages may have been missed: %s", err)
-        return []
+async def _read(client: discord.Client, where: Where, mark: Bookmark) -> list[discord.Message]:
+    if isinstance(where, discord.Object):
+        private = await client.create_dm(where)
+        if private.id in mark.direct:
+            return []  # a place of its own
+        where = private
+    after = discord.Object(mark.since)
+    found = where.history(after=after, limit=MAX_MESSAGES, oldest_first=True)
+    return [message async for message in found]

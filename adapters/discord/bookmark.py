@@ -52,6 +52,10 @@ class Bookmark:
         """Further by one message."""
         return replace(self, last=max(self.last, message))
 
+    def back_at(self, message: int) -> Bookmark:
+        """The same, read no further than that."""
+        return replace(self, last=message)
+
     def talked(self, channel: int) -> Bookmark:
         """With a private chat as the latest one."""
         others = tuple(each for each in self.direct if each != channel)

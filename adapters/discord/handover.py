@@ -1,7 +1,8 @@
 """Hands what comes in to the intake, in order, and tells Discord what became of it.
 
 One for all connections of a run. It never drops what can be read, and steps over what cannot.
-Until what was missed is in, what comes in live waits.
+Until what was missed is in, what comes in live waits: everywhere at first, then only in the
+channels that are still read.
 """
 
 from __future__ import annotations
@@ -17,10 +18,17 @@ import discord
 
 from adapters.discord import errors
 from adapters.discord.asked import Asked
-from adapters.discord.backlog import missed
+from adapters.discord.backlog import Backlog
 from adapters.discord.backoff import Backoff
 from adapters.discord.bookmark import Bookmark
-from adapters.discord.decode import Me, address_of, decode, decode_command, decode_press
+from adapters.discord.decode import (
+    Me,
+    address_of,
+    decode,
+    decode_command,
+    decode_press,
+)
+from adapters.discord.item import Item
 from adapters.discord.options import DiscordOptions
 from adapters.discord.people import People
 from adapters.discord.pulse import Pulse
@@ -46,15 +54,6 @@ log = logging.getLogger(__name__)
 
 Tell: TypeAlias = Callable[[Address, str, RemoteId], Coroutine[None, None, None]]
 """Says a text in a chat as a reply to a message; best effort."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing that came in: a message, or a decoded interaction with who waits for it."""
-
-    message: discord.Message | None = None
-    inbound: Message | Press | None = None
-    asked: Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +91,11 @@ class Handover:
         self._held = True
         self._ready: Session | None = None
         self._mark: Bookmark | None = None
+        self._backlog: Backlog | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._since: int | None = None
+        """Where the kept bookmark stays until the backlog is in, so that a restart reads anew."""
+        self._waiting: list[Item] = []
         self._chatter = 0
 
     # What sessions tell; nothing here waits
@@ -100,6 +104,8 @@ class Handover:
         """A new session began: what was missed comes first."""
         self._held = True
         self._ready = None
+        if self._reading is not None:
+            self._reading.cancel()
 
     def ready(self, session: Session) -> None:
         """The session knows its channels, so that what was missed can be fetched."""
@@ -147,23 +153,64 @@ class Handover:
             session = self._ready
             if self._held and session is not None:
                 await self._catch_up(session)
+            if not self._held:
+                await self._take_read()
             while self._items and not self._held:
                 count = min(len(self._items), MAX_BATCH)
-                await self._take([self._items.popleft() for _ in range(count)])
+                await self._take_live([self._items.popleft() for _ in range(count)])
 
     async def _catch_up(self, session: Session) -> None:
+        self._items.extendleft(reversed(self._waiting))
+        self._waiting = []
         mark = self._mark or await self._bookmark()
         if mark is None:
             await self._commit([], Bookmark.first(self._clock.now()))
         else:
-            self._mark = mark
-            found = await missed(session, mark, self._people.known(), self._options)
-            for start in range(0, len(found), MAX_BATCH):
-                batch = found[start : start + MAX_BATCH]
-                await self._take([Item(message=message) for message in batch])
+            await self._read_up(session, mark)
         if self._ready is session:  # else another connection began meanwhile
             self._held = False
+            self._news.set()
             self._intake.caught_up(PlatformName.DISCORD)
+
+    async def _read_up(self, session: Session, mark: Bookmark) -> None:
+        """Look at all that was missed; what takes long goes on in the background."""
+        self._mark = mark
+        if self._since is None:
+            self._since = mark.last
+        people, told = self._people.known(), self._news.set
+        backlog = Backlog(session, mark.back_at(self._since), people, self._options, told)
+        self._backlog = backlog
+        self._reading = self._group.create_task(backlog.run(), name="discord-backlog")
+        try:
+            async with asyncio.timeout(self._options.catch_up_s):
+                await backlog.ended.wait()
+        except TimeoutError:
+            log.warning("still looking for missed messages: %s", backlog.unread)
+        await self._take_read()
+
+    async def _take_read(self) -> None:
+        """What was missed and is read by now, in order with what waited for it."""
+        backlog = self._backlog
+        if backlog is None:
+            return
+        found = {message.id: Item(message=message) for message in backlog.take()}
+        held = [item for item in self._waiting if backlog.holds(item.places)]
+        due = {item.number: item for item in self._waiting if item not in held} | found
+        self._waiting = held
+        items = [due[number] for number in sorted(due)]
+        for start in range(0, len(items), MAX_BATCH):
+            await self._take(items[start : start + MAX_BATCH])
+        if backlog.done and self._backlog is backlog:
+            self._backlog, since, self._since = None, self._since, None
+            if self._mark is not None and self._mark.last != since:
+                await self._commit([], self._mark)
+
+    async def _take_live(self, items: Sequence[Item]) -> None:
+        """Hand over but what has to wait for its channel."""
+        backlog = self._backlog
+        held = [item for item in items if backlog is not None and backlog.holds(item.places)]
+        self._waiting.extend(held)
+        await self._take([item for item in items if item not in held] if held else items)
 
     async def _bookmark(self) -> Bookmark | None:
         return Bookmark.of(await self._intake.cursor(self._source) or "")
@@ -237,7 +284,8 @@ class Handover:
     async def _commit(self, inbounds: Sequence[Inbound], mark: Bookmark | None) -> tuple[Ack, ...]:
         if not inbounds and mark is None:
             return ()
-        cursor = None if mark is None else (self._source, str(mark))
+        kept = mark if mark is None or self._since is None else mark.back_at(self._since)
+        cursor = None if kept is None else (self._source, str(kept))
         backoff = Backoff(self._options.backoff_s, self._options.backoff_cap_s)
         failed = False
         while True:

@@ -59,7 +59,10 @@ class DiscordOptions:
     settle_s: float = 1.0
     """The pause after the last server's description until the connection counts as ready."""
     catch_up_s: float = 8.0
-    """How long looking for messages that were missed may take; nothing else waits longer."""
+    """So long everything waits for what was missed; a channel that takes longer is read beside
+    the others."""
+    hold_s: float = 30.0
+    """So long what comes in live waits for what was missed in its own channel."""
     close_s: float = 3.0
     """How long closing may take."""
     saving_s: float = 2.0

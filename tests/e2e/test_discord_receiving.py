@@ -8,6 +8,7 @@ from pathlib import Path
 
 import discord
 import pytest
+from simcord.backend.models import Message as Said
 from simcord.enums import MessageType
 
 from adapters.discord.bookmark import Bookmark
@@ -17,7 +18,7 @@ from tests.contracts.platform_rig import words
 from tests.fakes.discord_api import FakeDiscord
 from tests.fakes.discord_rig import Crowd, at, platform_for, running
 from tests.fakes.intake import FakeIntake
-from tests.fakes.telegram_faults import Html, Reset, Status, TooMany
+from tests.fakes.telegram_faults import Html, Reset, Stall, Status, TooMany
 
 
 @pytest.fixture
@@ -379,6 +380,133 @@ async def test_a_long_backlog_comes_in_order_and_before_what_is_said_live(
         fake.say("live")
         await intake.got(252, within_s=20)
     assert intake.texts == ["start", *said, "live"]
+
+
+def read_up_to(fake: FakeDiscord, intake: FakeIntake) -> int:
+    """The newest message that the kept bookmark counts as read."""
+    mark = Bookmark.of(intake.cursors[f"discord:{fake.backend.bot_user.id}"])
+    assert mark is not None
+    return mark.last
+
+
+def put_back(fake: FakeDiscord, intake: FakeIntake, said: Said) -> None:
+    """Let the kept bookmark stand at that message: the very first one begins a little ahead."""
+    mark = Bookmark(said.id, (said.channel_id,))
+    intake.cursors[f"discord:{fake.backend.bot_user.id}"] = str(mark)
+
+
+@pytest.mark.parametrize("fault", [Status(500), TooMany(1), Reset(), Html()])
+async def test_what_could_not_be_read_at_once_is_read_again(
+    fake: FakeDiscord,
+    intake: FakeIntake,
+    tmp_path: Path,
+    fault: Status | TooMany | Reset | Html,
+) -> None:
+    async with running(platform_for(fake, tmp_path), intake):
+        first = fake.say("hello")
+        await intake.got(1)
+    put_back(fake, intake, first)
+    missed = fake.say("missed")
+    fake.fault("history", fault, times=2)
+    async with running(platform_for(fake, tmp_path), intake):
+        fake.say("live")
+        await intake.got(3)
+    assert intake.texts == ["hello", "missed", "live"]
+    assert read_up_to(fake, intake) >= missed.id
+
+
+async def test_a_channel_that_is_read_late_keeps_its_order_and_holds_up_no_other(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        first = fake.say("hello")
+        await intake.got(1)
+    put_back(fake, intake, first)
+    fake.say(f"{fake.call()} missed", channel=channel)
+    stall = Stall()
+    fake.fault("history", stall, chat=channel)
+    async with running(platform_for(fake, tmp_path, catch_up_s=0.1), intake):
+        fake.command("stop", channel=channel)
+        fake.say(f"{fake.call()} live there", channel=channel)
+        fake.say("live elsewhere")
+        await intake.got(2)
+        assert intake.texts == ["hello", "live elsewhere"]
+        assert read_up_to(fake, intake) == first.id
+        stall.until.set()
+        await intake.got(5)
+        assert intake.texts[2:] == ["missed", "/stop", "live there"]
+        last = fake.say("and on")
+        await intake.got(6)
+        assert read_up_to(fake, intake) == last.id
+
+
+async def test_what_was_not_read_until_a_restart_is_read_after_it(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        fake.say("hello")
+        await intake.got(1)
+    fake.say(f"{fake.call()} missed", channel=channel)
+    fake.fault("history", Status(500), times=10_000, chat=channel)
+    async with running(platform_for(fake, tmp_path, catch_up_s=0.05, backoff_cap_s=5), intake):
+        fake.say("live elsewhere")
+        await intake.got(2)
+    fake.calm()
+    async with running(platform_for(fake, tmp_path), intake):
+        await intake.got(3)
+    assert intake.texts == ["hello", "live elsewhere", "missed"]
+
+
+async def test_a_new_session_reads_on_where_the_one_before_was_still_reading(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        fake.say("hello")
+        await intake.got(1)
+    fake.say(f"{fake.call()} missed", channel=channel)
+    fake.fault("history", Stall(), chat=channel)
+    async with running(platform_for(fake, tmp_path, catch_up_s=0.05), intake):
+        fake.say(f"{fake.call()} live there", channel=channel)
+        fake.say("live elsewhere")
+        await intake.got(2)
+        fake.gateway.invalidate(resumable=False)
+        await intake.got(4)
+    assert intake.texts == ["hello", "live elsewhere", "missed", "live there"]
+
+
+async def test_a_channel_that_stays_unread_is_heard_all_the_same_after_a_while(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        fake.say("hello")
+        await intake.got(1)
+    fake.say(f"{fake.call()} missed", channel=channel)
+    stall = Stall()
+    fake.fault("history", stall, chat=channel)
+    async with running(platform_for(fake, tmp_path, catch_up_s=0.05, hold_s=0.3), intake):
+        fake.say(f"{fake.call()} live there", channel=channel)
+        await intake.got(2)
+        stall.until.set()
+        await intake.got(3)
+    assert intake.texts == ["hello", "live there", "missed"]
+
+
+async def test_a_channel_that_may_not_be_read_does_not_keep_the_bookmark_back(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    async with running(platform_for(fake, tmp_path), intake):
+        first = fake.say("hello")
+        await intake.got(1)
+    put_back(fake, intake, first)
+    fake.fault("history", Status(403))
+    async with running(platform_for(fake, tmp_path), intake):
+        last = fake.say("live")
+        await intake.got(2)
+        assert read_up_to(fake, intake) == last.id
 
 
 async def test_a_channel_that_cannot_be_read_holds_up_nothing(

@@ -121,6 +121,10 @@ class FakeDiscord(Populace):
         """Let the next `times` calls of a kind ("*": any) fail, in channel `chat` if given."""
         self._faults.add(kind, fault, times=times, chat=chat)
 
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+        self._faults.clear()
+
     def called(self, kind: str) -> list[Call]:
         """The calls of one kind."""
         return [call for call in self.calls if call.asked.kind == kind]
