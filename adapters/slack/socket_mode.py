@@ -30,7 +30,7 @@ from adapters.slack.handover import Handover, Status
 from adapters.slack.link import Link
 from adapters.slack.options import SlackOptions
 from adapters.slack.pulse import Pulse
-from core.errors import TransientError, UserError
+from core.errors import Misconfigured, TransientError, UserError
 from core.messages import LaneKey, PlatformName
 from core.ports import Intake
 from core.transcript import Json
@@ -128,7 +128,7 @@ class SocketMode:
                     raise error from None
                 case UserError():
                     code = errors.code_of(err)
-                    raise UserError(errors.APP_REFUSED.format(code=code)) from None
+                    raise Misconfigured(errors.APP_REFUSED.format(code=code)) from None
                 case _:
                     raise TransientError(f"no connection: {error}") from None
         return str(answer.get("url"))

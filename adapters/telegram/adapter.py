@@ -29,7 +29,7 @@ from adapters.telegram.pacing import Pacing
 from adapters.telegram.parts import parts
 from adapters.telegram.polling import Backoff, Poller
 from adapters.telegram.pulse import Pulse
-from core.errors import PursuitError, TransientError, UserError
+from core.errors import Misconfigured, PursuitError, TransientError, UserError
 from core.messages import (
     Address,
     Attachment,
@@ -160,7 +160,7 @@ class TelegramPlatform:
                     if self._options.webhook is None:
                         await bot.delete_webhook(drop_pending_updates=False)
             except InvalidToken:
-                raise UserError(errors.REFUSED_AT_DOOR) from None
+                raise Misconfigured(errors.REFUSED_AT_DOOR) from None
             except TelegramError as err:
                 error = errors.translate(err, self._options.secret)
                 self._pulse.fault(f"no connection: {error}")

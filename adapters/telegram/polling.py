@@ -18,7 +18,7 @@ from adapters.telegram.handover import Batch, Handover
 from adapters.telegram.link import BATCH, Link
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.pulse import Pulse
-from core.errors import TransientError, UserError
+from core.errors import Misconfigured, TransientError
 from core.messages import PlatformName
 from core.ports import Intake
 from core.transcript import Json
@@ -141,7 +141,7 @@ class Poller:
             async with self._link.bot() as bot:
                 await bot.get_me()
         except InvalidToken:
-            raise UserError(errors.REFUSED_AT_DOOR) from None
+            raise Misconfigured(errors.REFUSED_AT_DOOR) from None
         except TelegramError as err:
             log.debug("getMe failed as well: %s", type(err).__name__)
 

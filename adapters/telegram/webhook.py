@@ -21,7 +21,7 @@ from adapters.telegram.handover import Handover
 from adapters.telegram.link import ALLOWED_UPDATES, Link
 from adapters.telegram.options import TelegramOptions, Webhook
 from adapters.telegram.pulse import Pulse
-from core.errors import TransientError, UserError
+from core.errors import Misconfigured, TransientError, UserError
 from core.messages import PlatformName
 from core.ports import Intake
 
@@ -102,7 +102,7 @@ class WebhookServer:
             try:
                 pending = await self._look(behind=pending)
             except InvalidToken:
-                raise UserError(errors.REFUSED_AT_DOOR) from None
+                raise Misconfigured(errors.REFUSED_AT_DOOR) from None
             except TelegramError as err:
                 text = errors.redact(err.message, self._options.secret)
                 self._pulse.fault(f"the webhook cannot be checked: {text}")

@@ -14,6 +14,7 @@ from gateway.service.unit import Start, system_unit
 from tests.e2e.gateway_process import gateway
 from tests.fakes.discord_api import FakeDiscord
 from tests.fakes.slack_api import FakeSlack
+from tests.fakes.telegram_api import FakeTelegram
 
 FOREIGN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.forged.s3cret-AAHdqTcvCH1vGWJx"
 
@@ -76,3 +77,24 @@ async def test_a_token_that_slack_refuses_is_a_fault_of_the_configuration(tmp_pa
         code, words = await told_by(tmp_path, "slack", {**tokens, "base_url": fake.base_url})
     assert code == BAD_CONFIG
     assert "invalid_auth" in words
+
+
+async def test_an_app_token_that_slack_refuses_is_a_fault_of_the_configuration(
+    tmp_path: Path,
+) -> None:
+    async with FakeSlack() as fake:
+        tokens = {"bot_token": fake.bot_token, "app_token": "xapp-forged"}
+        code, words = await told_by(tmp_path, "slack", {**tokens, "base_url": fake.base_url})
+    assert code == BAD_CONFIG
+    assert "invalid_auth" in words
+
+
+async def test_a_token_that_telegram_refuses_is_a_fault_of_the_configuration(
+    tmp_path: Path,
+) -> None:
+    async with FakeTelegram() as fake:
+        code, words = await told_by(
+            tmp_path, "telegram", {"token": "4243:forged", "base_url": fake.base_url}
+        )
+    assert code == BAD_CONFIG
+    assert "Telegram refused the bot token." in words
