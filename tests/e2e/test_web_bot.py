@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest_asyncio
 
+from core.sessions.lane import MAX_WAITING
 from tests.fakes.openai_replies import calls, text, verdict
 from tests.fakes.web_browser import Window
 from tests.fakes.web_rig import TOKEN, WebBot, web_bot
@@ -123,3 +127,35 @@ async def test_many_chats_at_once_each_get_their_own_answer(bot: WebBot) -> None
             assert read(window) == [f"hello from {chat}", f"you said hello from {chat}"]
         listed = await browser.get("/api/chats")
         assert {each["chat"] for each in listed["chats"]} == set(chats)
+
+
+async def test_wrong_tokens_are_one_row_of_the_audit_with_a_count(bot: WebBot) -> None:
+    def audited() -> list[tuple[str, str, str, int]]:
+        with closing(sqlite3.connect(bot.data / "pursuit.db")) as conn:
+            query = "SELECT what, person, detail, times FROM audit WHERE refused = 1"
+            return conn.execute(query).fetchall()
+
+    async with bot.browser() as browser:
+        for _ in range(7):
+            await browser.log_in("a wrong guess")
+        assert await browser.log_in() == 303
+    await bot.stop()
+    row = ("refused command", "127.0.0.1 (login)", "a wrong token", 7)
+    assert await asyncio.to_thread(audited) == [row]
+
+
+async def test_a_full_queue_refuses_a_message_however_often_it_is_sent(bot: WebBot) -> None:
+    bot.models.script("main", text("late", gate="never"))
+    path, answers = f"/api/chats/{CHAT}/messages", []
+    async with bot.browser() as browser:
+        window = await browser.open(CHAT)
+        browser.say(CHAT, "the one at work")
+        await browser.until(lambda: window.activity.get("working"))
+        for number in range(MAX_WAITING):
+            body = {"id": f"message-{number}", "text": "hi", "files": []}
+            assert (await browser.post(path, body))[0] == 200
+        for number in range(3):
+            body = {"id": f"message-{MAX_WAITING + 5}", "text": f"more {number}", "files": []}
+            answers.append(await browser.post(path, body))
+    assert [status for status, _ in answers] == [409] * 3
+    assert all("was not taken" in told["error"] for _, told in answers)
