@@ -56,8 +56,10 @@ class DiscordOptions:
     Discord asks for a sign of life every 41 s. Not under 8 s outside of tests."""
     rebuild_s: float = 180.0
     """Silence after which everything is built anew: Discord forgets a session soon after."""
-    settle_s: float = 1.0
-    """The pause after the last server's description until the connection counts as ready."""
+    settle_s: float = 0.1
+    """The pause after a server's description until it is looked which are not described yet."""
+    describe_s: float = 5.0
+    """How long those may take; a server with an outage is not described until that ends."""
     catch_up_s: float = 8.0
     """So long everything waits for what was missed; a channel that takes longer is read beside
     the others."""

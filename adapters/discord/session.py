@@ -160,6 +160,7 @@ class Session(discord.Client):
         self._pulse = pulse
         self._synced = synced
         self._identify = identify
+        self._described = asyncio.Event()
         self.http = self._connection.http = Sockets(options, pulse, self.loop)
         self._connection.parsers = {
             event: parse if event == "READY" else self._guarded(event, parse)
@@ -200,10 +201,32 @@ class Session(discord.Client):
         self.hears.connected()
 
     async def on_ready(self) -> None:
-        """The session knows its world."""
+        """The session knows its world, once all of its servers are described."""
+        try:
+            async with asyncio.timeout(self._options.describe_s):
+                while any(guild.unavailable for guild in self.guilds):
+                    self._described.clear()
+                    await self._described.wait()
+        except TimeoutError:
+            log.warning("Discord does not describe all servers; the others are looked at")
         log.info("Discord is connected: %s, in %d servers", self.user, len(self.guilds))
         self._pulse.well()
         self.hears.ready(self)
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """A server is described, later than the session."""
+        del guild
+        self._described.set()
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """The same, as Discord tells it of a server that is new to us."""
+        del guild
+        self._described.set()
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """One less to wait for."""
+        del guild
+        self._described.set()
 
     async def on_resumed(self) -> None:
         """The session goes on, and what was missed has come again."""

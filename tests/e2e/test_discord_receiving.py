@@ -495,6 +495,30 @@ async def test_a_channel_that_stays_unread_is_heard_all_the_same_after_a_while(
     assert intake.texts == ["hello", "live there", "missed"]
 
 
+async def test_servers_that_are_described_late_are_waited_for(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    channel = fake.channel()
+    async with running(platform_for(fake, tmp_path), intake):
+        fake.say("hello")
+        await intake.got(1)
+    fake.say(f"{fake.call()} missed", channel=channel)
+    fake.gateway.describing_s = 0.3
+    async with running(platform_for(fake, tmp_path, settle_s=0.01), intake):
+        await intake.got(2)
+    assert intake.texts == ["hello", "missed"]
+
+
+async def test_servers_with_an_outage_are_not_waited_for_longer_than_that(
+    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
+) -> None:
+    fake.channel()
+    fake.gateway.describing_s = None
+    async with running(platform_for(fake, tmp_path, describe_s=0.1), intake):
+        fake.say("hello")
+        await intake.got(1)
+
+
 async def test_a_channel_that_may_not_be_read_does_not_keep_the_bookmark_back(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:

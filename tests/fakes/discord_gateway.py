@@ -73,6 +73,8 @@ class FakeGateway:
         self.beats = 0
         self.refuses = False
         """No new socket is let in."""
+        self.describing_s: float | None = 0.0
+        """How long after READY the servers are described; None: an outage, they are not."""
         self.unanswered = False
         """Sockets are let in, but nobody says hello."""
         self._backend = backend
@@ -209,8 +211,17 @@ class FakeGateway:
                 "application": {"id": str(backend.application_id), "flags": 0},
             },
         )
-        for guild in backend.guilds.values():
-            self._tell(session, "GUILD_CREATE", serializers.guild_create_payload(backend, guild))
+        if self.describing_s is None:
+            return
+        if self.describing_s:
+            asyncio.get_running_loop().call_later(self.describing_s, self._describe, session)
+        else:
+            self._describe(session)
+
+    def _describe(self, session: SessionState) -> None:
+        for guild in self._backend.guilds.values():
+            told = serializers.guild_create_payload(self._backend, guild)
+            self._tell(session, "GUILD_CREATE", {**told, "unavailable": False})
 
     def _resume(self, socket: Socket, asked: Obj) -> None:
         session = self._sessions.get(asked["session_id"])
