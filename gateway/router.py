@@ -226,10 +226,6 @@ class Router:
         """See `Intake.cursor`."""
         return await self._store.cursor(source)
 
-    def knows(self, platform: PlatformName, person: str, chat: str) -> bool:
-        """Whether a person has any right in a chat just now; reads only."""
-        return self._access.role(platform, person, chat) is not None
-
     def caught_up(self, platform: PlatformName) -> None:
         """See `Intake.caught_up`."""
         self.backlog(platform).set()

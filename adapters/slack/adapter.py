@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -53,12 +53,12 @@ class SlackPlatform:
         *,
         clock: Clock,
         lock_dir: Path,
-        door: Callable[[Intake], Known] = lambda _: _everybody,
+        known: Known,
     ) -> None:
-        """`door` gives for an intake whom it will hear. The intake alone decides; the answer
+        """`known` says whom the intake will hear. The intake alone decides; the answer
         only keeps Slack from being asked things on a stranger's behalf."""
         self._options = options
-        self._door = door
+        self._known = known
         self._lock_dir = lock_dir
         silence_s = options.deaf_s if options.events is None else 3 * options.check_s
         self._pulse = Pulse(clock, silence_s)
@@ -153,7 +153,7 @@ class SlackPlatform:
         options = self._options
         handover = Handover(
             intake=intake,
-            known=self._door(intake),
+            known=self._known,
             me=me,
             people=self._people,
             places=self._places,
@@ -215,10 +215,6 @@ class SlackPlatform:
 
 
 _WHO = ("user_id", "bot_id", "team_id", "user")
-
-
-def _everybody(person: str, chat: str) -> bool:
-    return bool(person and chat)
 
 
 def _raise_expected(failures: BaseExceptionGroup[BaseException]) -> NoReturn:

@@ -7,12 +7,11 @@ from functools import partial
 import platformdirs
 
 from adapters.slack.adapter import SlackPlatform
-from adapters.slack.handover import Known
 from adapters.slack.options import BASE_URL, Events, SlackOptions
 from core.messages import PlatformName
-from core.ports import Intake, Platform
+from core.ports import Platform
+from gateway.access import Access
 from gateway.compose.setup import Setup
-from gateway.router import Router
 from gateway.settings.chats import SlackEvents
 
 
@@ -29,18 +28,12 @@ def slack(setup: Setup) -> Platform:
         options,
         clock=setup.clock,
         lock_dir=platformdirs.user_state_path("pursuit") / "locks",
-        door=_door,
+        known=partial(_known, setup.access),
     )
 
 
-def _door(intake: Intake) -> Known:
-    """Whom the intake hears; only the router can tell, and without it nobody is looked up."""
-    return partial(intake.knows, PlatformName.SLACK) if isinstance(intake, Router) else _nobody
-
-
-def _nobody(person: str, chat: str) -> bool:
-    del person, chat
-    return False
+def _known(access: Access, person: str, chat: str) -> bool:
+    return access.role(PlatformName.SLACK, person, chat) is not None
 
 
 def _events(settings: SlackEvents) -> Events:

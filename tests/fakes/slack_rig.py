@@ -59,9 +59,7 @@ def platform_for(
 ) -> SlackPlatform:
     """An adapter that is not running; `known` says who is no stranger."""
     options = replace(quick(fake), **changes)  # type: ignore[arg-type]
-    return SlackPlatform(
-        options, clock=clock or RealClock(), lock_dir=folder, door=lambda _: known
-    )
+    return SlackPlatform(options, clock=clock or RealClock(), lock_dir=folder, known=known)
 
 
 @asynccontextmanager
