@@ -20,7 +20,7 @@ class Refusal:
     name: str
     chat: str
     lane: LaneKey
-    what: Literal["message", "press", "command"]
+    what: Literal["message", "press", "command", "login"]
     may_pair: bool = False
 
 

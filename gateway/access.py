@@ -133,5 +133,5 @@ class Door:
             name="a wrong token",
             chat="",
             lane=LaneKey(""),
-            what="command",
+            what="login",
         )

@@ -41,13 +41,13 @@ class HealthSide:
         return token
 
     @asynccontextmanager
-    async def serving(self, vitals: Vitals, access: Access | None = None) -> AsyncIterator[None]:
+    async def serving(self, vitals: Vitals, access: Access) -> AsyncIterator[None]:
         """Serve the pages while entered; `access` writes down who had no token."""
         self.metrics.of_platforms(vitals)
         listening = Listening(
             host=self._settings.host, port=self._settings.port, token=self.token()
         )
-        door = None if access is None else Door(access, self._clock, "health pages")
+        door = Door(access, self._clock, "health pages")
         pages = HealthPages(vitals, self.metrics.exposition, listening, door)
         async with serving(pages, listening):
             yield

@@ -119,7 +119,7 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
         builder = _Builder(settings, data, choices, store, endpoint)
         parts = builder.build()
         if builder.health is not None:
-            await stack.enter_async_context(builder.health.serving(parts.vitals))
+            await stack.enter_async_context(builder.health.serving(parts.vitals, builder.access))
         level = logging.INFO if choices.console is None else logging.DEBUG
         model, names = chosen(settings, "agent").name, [str(p.name) for p in parts.platforms]
         log.log(level, "started", data=str(data), model=model, platforms=names)
@@ -169,7 +169,7 @@ class _Builder:
         self._tools = workspace_tools(self._grounds, data)
         self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
-        self._access = Access(_allowlists(settings), store.people)
+        self.access = Access(_allowlists(settings), store.people)
         self._redact = Redactor(secrets_of(settings))
         self.health = choices.health and choices.health(settings.health, data, self._clock)
         self._lanes = Lanes(
@@ -183,7 +183,7 @@ class _Builder:
     def build(self) -> Parts:
         """All parts, attached to each other."""
         settings, store, clock = self._settings, self._store, self._clock
-        access = self._access
+        access = self.access
         rules = LaneRules(Busy(settings.lanes.busy), per_user=settings.lanes.groups == "per_user")
         platforms = Platforms()
         vitals = Vitals(platforms)
@@ -238,7 +238,7 @@ class _Builder:
 
     def _swap(self, settings: Settings) -> None:
         """Put into effect what can be changed while the program runs."""
-        self._access.relist(_allowlists(settings))
+        self.access.relist(_allowlists(settings))
         self._store.offer(_budget(settings))
         self._redact.learn(secrets_of(settings))
 
@@ -293,7 +293,7 @@ class _Builder:
             at_rest=self._stillness.of,
             folder=self._place,
             memory=self._store,
-            access=self._access,
+            access=self.access,
         )
         for maker in self._choices.platforms:
             platforms.add(Redacted(maker(setup), setup.redact))

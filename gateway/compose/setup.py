@@ -97,9 +97,7 @@ class HealthSide(Protocol):
         """What counts."""
         ...
 
-    def serving(
-        self, vitals: Vitals, access: Access | None = None
-    ) -> AbstractAsyncContextManager[None]:
+    def serving(self, vitals: Vitals, access: Access) -> AbstractAsyncContextManager[None]:
         """Serve the pages while entered; `access` writes down who had no token."""
         ...
 

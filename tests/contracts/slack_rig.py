@@ -73,7 +73,9 @@ class SlackRig(PlatformRig):
         await self._life.end()
 
     def _built(self) -> SlackPlatform:
-        return SlackPlatform(self._options(), clock=RealClock(), lock_dir=self._folder)
+        return SlackPlatform(
+            self._options(), clock=RealClock(), lock_dir=self._folder, known=lambda *_: True
+        )
 
     def _options(self) -> SlackOptions:
         options = quick(self._fake)

@@ -140,7 +140,7 @@ async def test_wrong_tokens_are_one_row_of_the_audit_with_a_count(bot: WebBot) -
             await browser.log_in("a wrong guess")
         assert await browser.log_in() == 303
     await bot.stop()
-    row = ("refused command", "127.0.0.1 (login)", "a wrong token", 7)
+    row = ("refused login", "127.0.0.1 (login)", "a wrong token", 7)
     assert await asyncio.to_thread(audited) == [row]
 
 
