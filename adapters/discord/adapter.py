@@ -28,7 +28,6 @@ from adapters.discord.outgoing import Outgoing
 from adapters.discord.pacing import Pacing
 from adapters.discord.parts import parts
 from adapters.discord.people import People
-from adapters.discord.pulse import Pulse
 from core.errors import PermanentError, PursuitError, UserError
 from core.messages import (
     Address,
@@ -40,6 +39,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Clock, Health, Intake, Mark
+from core.pulse import Pulse
 
 MAX_DOWNLOAD = 25 * 1024 * 1024
 DOWNLOAD_S = 120.0
@@ -82,7 +82,7 @@ class DiscordPlatform:
         Raises UserError for a refused token, a second process with it, or the missing intent;
         network faults are retried inside.
         """
-        self._pulse.begin()
+        self._pulse.touch()
         with token_lock(self._options.token, self._state_dir):
             try:
                 async with asyncio.TaskGroup() as group:

@@ -16,10 +16,10 @@ from typing import TypeAlias
 import discord
 
 from adapters.discord import errors
-from adapters.discord.backoff import Backoff
 from adapters.discord.bookmark import Bookmark
 from adapters.discord.options import DiscordOptions
 from adapters.discord.session import UNREADABLE
+from core.backoff import Backoff
 from core.errors import PermanentError, PursuitError, TransientError
 
 MAX_CHANNELS = 50

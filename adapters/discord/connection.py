@@ -17,12 +17,12 @@ from discord.http import Route
 from yarl import URL
 
 from adapters.discord import errors
-from adapters.discord.backoff import Backoff
 from adapters.discord.options import DiscordOptions, MenuEntry
-from adapters.discord.pulse import Pulse
 from adapters.discord.session import Hears, Session
+from core.backoff import Backoff
 from core.errors import PursuitError, TransientError
 from core.ports import Clock
+from core.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Connection:
         """Be connected for ever. Raises UserError and PermanentError."""
         while True:
             point(self._options)
-            self._pulse.begin()
+            self._pulse.touch()
             started = self._clock.monotonic()
             error = await self._live()
             if not isinstance(error, TransientError):

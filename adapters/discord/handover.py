@@ -19,7 +19,6 @@ import discord
 from adapters.discord import errors
 from adapters.discord.asked import Asked
 from adapters.discord.backlog import Backlog
-from adapters.discord.backoff import Backoff
 from adapters.discord.bookmark import Bookmark
 from adapters.discord.decode import (
     Me,
@@ -31,8 +30,8 @@ from adapters.discord.decode import (
 from adapters.discord.item import Item
 from adapters.discord.options import DiscordOptions
 from adapters.discord.people import People
-from adapters.discord.pulse import Pulse
 from adapters.discord.session import UNREADABLE, Session
+from core.backoff import Backoff
 from core.errors import TransientError
 from core.messages import (
     Ack,
@@ -45,6 +44,7 @@ from core.messages import (
     RemoteId,
 )
 from core.ports import Clock, Intake
+from core.pulse import Pulse
 
 MAX_BATCH = 100
 CHATTER = 50

@@ -20,12 +20,12 @@ from discord import app_commands
 from discord.http import HTTPClient
 
 from adapters.discord import errors
-from adapters.discord.backoff import Backoff
 from adapters.discord.encode import PREFIX
 from adapters.discord.menu import ARGUMENT_SUMMARY, choices, digest, line_of
 from adapters.discord.options import DiscordOptions, MenuEntry
-from adapters.discord.pulse import Pulse
 from adapters.discord.wire import traced
+from core.backoff import Backoff
+from core.pulse import Pulse
 
 UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, discord.DiscordException)
 """What discord.py raises over an event that is not as Discord describes it."""
@@ -173,7 +173,7 @@ class Session(discord.Client):
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
         """Count a packet as a sign of life; all else as the library does."""
         if event == "socket_raw_receive":
-            self._pulse.heard()
+            self._pulse.touch()
         else:
             super().dispatch(event, *args, **kwargs)
 

@@ -15,7 +15,6 @@ from typing import NoReturn
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from adapters.slack import errors
-from adapters.slack.backoff import Backoff
 from adapters.slack.decode import Me
 from adapters.slack.downloads import Downloads
 from adapters.slack.ephemera import Ephemera
@@ -30,12 +29,13 @@ from adapters.slack.pacing import Pacing
 from adapters.slack.parts import parts
 from adapters.slack.people import People
 from adapters.slack.places import Places
-from adapters.slack.pulse import Pulse
 from adapters.slack.socket_mode import SocketMode
 from adapters.slack.threads import Threads
+from core.backoff import Backoff
 from core.errors import PursuitError, TransientError
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say, SendFile
 from core.ports import Clock, Health, Intake, Mark
+from core.pulse import Pulse
 from core.transcript import Json
 
 log = logging.getLogger(__name__)

@@ -19,10 +19,10 @@ from adapters.slack.decode import MALFORMED
 from adapters.slack.handover import Handover, Status
 from adapters.slack.link import Link
 from adapters.slack.options import EVENTS_PATH, Events, SlackOptions
-from adapters.slack.pulse import Pulse
 from core.errors import TransientError, UserError
 from core.messages import PlatformName
 from core.ports import Intake
+from core.pulse import Pulse
 
 MAX_BODY = 4 * 1024 * 1024
 

@@ -24,15 +24,15 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from adapters.slack import errors
-from adapters.slack.backoff import Backoff
 from adapters.slack.decode import MALFORMED
 from adapters.slack.handover import Handover, Status
 from adapters.slack.link import Link
 from adapters.slack.options import SlackOptions
-from adapters.slack.pulse import Pulse
+from core.backoff import Backoff
 from core.errors import Misconfigured, TransientError, UserError
 from core.messages import LaneKey, PlatformName
 from core.ports import Intake
+from core.pulse import Pulse
 from core.transcript import Json
 
 EVENTS = "events_api"

@@ -27,8 +27,8 @@ from adapters.telegram.options import MenuEntry, TelegramOptions
 from adapters.telegram.outgoing import Outgoing
 from adapters.telegram.pacing import Pacing
 from adapters.telegram.parts import parts
-from adapters.telegram.polling import Backoff, Poller
-from adapters.telegram.pulse import Pulse
+from adapters.telegram.polling import Poller
+from core.backoff import Backoff
 from core.errors import Misconfigured, PursuitError, TransientError, UserError
 from core.messages import (
     Address,
@@ -40,6 +40,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Clock, Health, Intake, Mark
+from core.pulse import Pulse
 
 MAX_DOWNLOAD = 20 * 1024 * 1024
 DOWNLOAD_S = 120.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Sequence
 
 from telegram.error import Conflict, InvalidToken, TelegramError
@@ -17,10 +16,11 @@ from adapters.telegram import errors
 from adapters.telegram.handover import Batch, Handover
 from adapters.telegram.link import BATCH, Link
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.pulse import Pulse
+from core.backoff import Backoff
 from core.errors import Misconfigured, TransientError
 from core.messages import PlatformName
 from core.ports import Intake
+from core.pulse import Pulse
 from core.transcript import Json
 
 log = logging.getLogger(__name__)
@@ -28,26 +28,6 @@ log = logging.getLogger(__name__)
 GATHER_S = 0.02
 """The pause between two polls with updates. What comes in meanwhile comes with the next one, and
 the turns of the last one begin before it is made."""
-
-
-class Backoff:
-    """Pauses that double, with jitter so that many bots do not come back in step."""
-
-    def __init__(self, first_s: float, cap_s: float) -> None:
-        self._first_s = first_s
-        self._cap_s = cap_s
-        self._failures = 0
-
-    def reset(self) -> None:
-        """All is well again."""
-        self._failures = 0
-
-    async def pause(self, at_least_s: float = 0.0) -> None:
-        """Wait out one more failure."""
-        self._failures += 1
-        longest = min(self._cap_s, self._first_s * 2.0 ** min(self._failures - 1, 16))
-        spread = random.uniform(0.5, 1.0)  # noqa: S311 - spreads reconnects, guards nothing
-        await asyncio.sleep(max(at_least_s, longest * spread))
 
 
 class Poller:

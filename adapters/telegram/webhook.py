@@ -20,10 +20,10 @@ from adapters.telegram import errors
 from adapters.telegram.handover import Handover
 from adapters.telegram.link import ALLOWED_UPDATES, Link
 from adapters.telegram.options import TelegramOptions, Webhook
-from adapters.telegram.pulse import Pulse
 from core.errors import Misconfigured, TransientError, UserError
 from core.messages import PlatformName
 from core.ports import Intake
+from core.pulse import Pulse
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 MAX_BODY = 2 * 1024 * 1024
