@@ -66,11 +66,11 @@ $(BIN)/python:
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
 	@echo "Installing Pursuit into $(VENV) (once; a minute or two)" >&2
-	@$(PIP) --editable '.[local]' || { $(PIP) --editable . && \
+	@$(PIP) --editable '.[acp,local,mcp]' || { $(PIP) --editable . && \
 	  echo "The embedded model's library could not be installed: configure a model of your own." >&2; }
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing Pursuit and its tests into $(VENV) (once; a minute or two)" >&2
-	@$(PIP) --editable '.[dev,local]'
+	@$(PIP) --editable '.[acp,dev,local,mcp]'
 	@touch $@ $(VENV)/.run

@@ -70,7 +70,7 @@ class Request:
 
     `schema` asks for a JSON reply of that shape (ignored by servers that take none);
     `deadline_s` bounds the whole call with its retries. `max_tokens` and `temperature` are the
-    model's configured values when None.
+    model's configured values when None, and so is `effort` (how hard to reason) when "".
     """
 
     system: str
@@ -80,6 +80,7 @@ class Request:
     max_tokens: int | None = None
     temperature: float | None = None
     deadline_s: float | None = None
+    effort: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +147,33 @@ class Model(Protocol):
 # Tools
 
 
+Line: TypeAlias = "str | Callable[[], str]"
+"""A text for people, or what makes it whenever it is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Which agent makes a call: the name of its model, the toolsets it was given, and its `path`
+    below the turn, "" for the turn's own agent (see `core.delegation.ports.ChildRef`)."""
+
+    model: str = ""
+    toolsets: tuple[str, ...] = ()
+    path: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Whom a call acts for and where. `workspace` is the lane's folder, resolved."""
+    """Whom a call acts for and where. `workspace` is the lane's folder, resolved; `turn` and
+    `attempt` fence what the call stores."""
 
     address: Address
     principal: Principal
     turn: int
     workspace: Path
-    progress: Callable[[str], None]
-    """Takes a line for the chat's progress message; may drop it."""
+    progress: Callable[[Line], None]
+    """Takes what the call is doing, for the chat's progress message; may drop it."""
+    attempt: int = 1
+    caller: Caller = field(default_factory=Caller)
 
 
 class Tool(Protocol):

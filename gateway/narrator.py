@@ -17,7 +17,7 @@ import structlog
 from core.agent.events import ToolEnded, ToolStarted, TurnEvent
 from core.errors import PursuitError, TransientError
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
-from core.ports import Mark, Platform
+from core.ports import Line, Mark, Platform
 from core.tools.definitions import ICONS, OTHER_ICON, THINK
 from core.transcript import ToolResult
 from gateway.platforms import Platforms
@@ -54,7 +54,8 @@ class Narration:
     answered: bool = False
     """Whether the turn ended with an answer; its worker says so."""
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
-    current: str = ""
+    current: dict[str, Line] = field(default_factory=dict)
+    """What each running call is doing, by its id."""
     dropped: int = 0
     shown_any: bool = False
     """Whether the turn lasted long enough to be told of at all."""
@@ -63,16 +64,16 @@ class Narration:
         """Take note of an event."""
         match event:
             case ToolStarted(call, summary):
-                self.current = f"{ICONS.get(call.name, OTHER_ICON)} {summary} …"
+                self.current[call.id] = f"{ICONS.get(call.name, OTHER_ICON)} {summary} …"
             case ToolEnded(result):
-                self.current = ""
+                self.current.pop(result.call.id, None)
                 self._add(result)
             case _:
                 pass
 
-    def say(self, line: str) -> None:
-        """A line that a running tool gives out."""
-        self.current = line
+    def say(self, call_id: str, line: Line) -> None:
+        """What a running call is doing."""
+        self.current[call_id] = line
 
     def _add(self, result: ToolResult) -> None:
         if result.call.name == THINK.name:
@@ -84,7 +85,8 @@ class Narration:
     def text(self) -> str:
         """The progress message, "" while there is nothing to tell."""
         earlier = [f"… {self.dropped} more"] if self.dropped else []
-        return "\n".join([*earlier, *self.lines, *([self.current] if self.current else [])])
+        now = [line if isinstance(line, str) else line() for line in self.current.values()]
+        return "\n".join([*earlier, *self.lines, *filter(None, now)])
 
 
 def tool_line(result: ToolResult) -> str:

@@ -4,9 +4,9 @@ ended. The border at which a turn's faults stop: nothing of one turn reaches ano
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -28,17 +28,17 @@ from core.messages import (
     Say,
     SessionId,
 )
-from core.ports import Clock, Model, ToolContext, ToolSpec
+from core.ports import Clock, Line, Model, ToolContext, ToolSpec
 from core.sessions.facts import model_key
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
 from core.sessions.receipts import receipts_of
+from core.sessions.turn_log import StoredLog
 from core.tools.registry import Registry
 from core.transcript import Json, ToolCall, ToolResult
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
 from gateway.received import ReceivedFiles
-from gateway.turn_log import StoredLog
 
 log = structlog.get_logger(__name__)
 
@@ -113,14 +113,17 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class BoundTools:
-    """The registry with the turn's context: the loop's `ToolRunner`."""
+    """The registry with the turn's context: the loop's `ToolRunner`. `say` takes what a call is
+    doing, under the call's id."""
 
     tools: Registry
     context: ToolContext
+    say: Callable[[str, Line], None]
 
     async def run(self, call: ToolCall) -> ToolResult:
         """See `ToolRunner.run`."""
-        return await self.tools.run(call, self.context)
+        context = replace(self.context, progress=partial(self.say, call.id))
+        return await self.tools.run(call, context)
 
 
 class AgentWorker:
@@ -193,7 +196,12 @@ class AgentWorker:
         engine = await self._engine(begun.turn.session)
         received = ReceivedFiles(around.chats, vision=engine.vision)
         context = ToolContext(
-            narration.address, principal, ref.turn, folder, progress=narration.say
+            narration.address,
+            principal,
+            ref.turn,
+            folder,
+            progress=lambda _: None,
+            attempt=ref.attempt,
         )
         start = TurnInput(
             turn=ref.turn,
@@ -210,7 +218,7 @@ class AgentWorker:
                 compactor=crew.compactor,
                 options=crew.options,
             ),
-            tools=BoundTools(around.tools, context),
+            tools=BoundTools(around.tools, context, narration.say),
             log=turn_log,
             emit=narration.emit,
             counted=begun.counted,

@@ -196,14 +196,20 @@ class SqliteStore:
         return self._read(lambda conn: turns.steered(conn, ref))
 
     async def reserve(
-        self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
+        self,
+        ref: TurnRef,
+        model: str,
+        estimate: Estimate,
+        *,
+        seconds: float,
+        purpose: str = "agent",
     ) -> Reserved | CapReached | None:
         """See `Store.reserve`; the writer is asked only where there are caps."""
         if not self._read(lambda conn: turns.capped(conn, ref)):
             return None
         now = self._clock.now()
         return await self._writer.submit(
-            lambda conn: turns.reserve(conn, ref, model, estimate, seconds, now)
+            lambda conn: turns.reserve(conn, ref, (purpose, model), estimate, seconds, now)
         )
 
     async def settle(self, reservation: int, usage: Usage) -> None:

@@ -159,17 +159,17 @@ def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
 
 def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage], now: float) -> None:
     """Keep what a turn's calls without a reservation used."""
-    used = [(call.model, call.usage) for call in spent if call.usage != Usage()]
+    used = [(call.purpose, call.model, call.usage) for call in spent if call.usage != Usage()]
     if not used:
         return
     goal = _goal_of(conn, turn)
     conn.executemany(
         "INSERT INTO usage (session, goal, turn, purpose, model, state, input, cached, output, "
-        "cost, at) SELECT session, coalesce(goal, ?), id, 'agent', ?, 'settled', ?, ?, ?, ?, ? "
+        "cost, at) SELECT session, coalesce(goal, ?), id, ?, ?, 'settled', ?, ?, ?, ?, ? "
         "FROM turn WHERE id = ?",
         [
-            (goal, model, u.input_tokens, u.cached_tokens, u.output_tokens, u.cost, now, turn)
-            for model, u in used
+            (goal, what, by, u.input_tokens, u.cached_tokens, u.output_tokens, u.cost, now, turn)
+            for what, by, u in used
         ],
     )
 
@@ -184,17 +184,18 @@ def _goal_of(conn: sqlite3.Connection, turn: int) -> int | None:
 def reserve(
     conn: sqlite3.Connection,
     ref: TurnRef,
-    model: str,
+    what: tuple[str, str],
     estimate: Estimate,
     seconds: float,
     now: float,
 ) -> Reserved | CapReached | None:
-    """The whole of `Store.reserve`, as one job; `seconds` is the turn's age."""
+    """The whole of `Store.reserve`, as one job; `what` is the call's purpose and its model,
+    `seconds` the turn's age."""
     check_fence(conn, ref)
     session, goal = _bound_by(conn, ref.turn)
     if goal is None:
         return None
-    whose = (session, ref.turn, "agent", model)
+    whose = (session, ref.turn, *what)
     return book(conn, goal, estimate, seconds=seconds, whose=whose, now=now)
 
 

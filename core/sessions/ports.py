@@ -135,10 +135,11 @@ class ReceiptOf:
 
 @dataclass(frozen=True, slots=True)
 class CallUsage:
-    """What one model call of a turn used."""
+    """What one model call of a turn used; `purpose` as in `UsageOf`, "agent" for its own."""
 
     model: str
     usage: Usage
+    purpose: str = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,7 +329,13 @@ class Store(Protocol):
         ...
 
     async def reserve(
-        self, ref: TurnRef, model: str, estimate: Estimate, *, seconds: float
+        self,
+        ref: TurnRef,
+        model: str,
+        estimate: Estimate,
+        *,
+        seconds: float,
+        purpose: str = "agent",
     ) -> Reserved | CapReached | None:
         """Check and reserve against the caps of the session's goal, while it is active or the
         turn is its own; None without caps, and then nothing is written.

@@ -14,8 +14,8 @@ from core.agent.steps import TurnInput
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
 from core.sessions import lane
 from core.sessions.ports import Begun, Ending
+from core.sessions.turn_log import StoredLog
 from core.transcript import Receipt, ToolCall, ToolResult, User
-from gateway.turn_log import StoredLog
 from tests.contracts.backends import sqlite
 from tests.contracts.store_rig import Rig, ref
 from tests.fakes.scripted_model import Line, ScriptedModel, calls, says

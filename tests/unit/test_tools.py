@@ -11,7 +11,7 @@ from pydantic import Field
 
 from core.errors import Fenced, PermanentError, TransientError, UserError
 from core.messages import Address, PlatformName, Principal, Role
-from core.ports import ToolContext
+from core.ports import Line, ToolContext
 from core.tools.arguments import Arguments, parameters, parse
 from core.tools.definitions import (
     ICONS,
@@ -43,9 +43,9 @@ ALL = (
 )
 
 
-def context(principal: Principal = OWNER, told: list[str] | None = None) -> ToolContext:
+def context(principal: Principal = OWNER, told: list[Line] | None = None) -> ToolContext:
     address = Address(PlatformName.CONSOLE, "bot", "chat")
-    lines: list[str] = [] if told is None else told
+    lines: list[Line] = [] if told is None else told
     return ToolContext(address, principal, 7, Path("/nowhere"), lines.append)
 
 
@@ -281,7 +281,7 @@ def test_a_summary_is_one_line(text: str, line: str) -> None:
     ],
 )
 async def test_a_thought_is_noted_and_proves_nothing(criteria: object, said: str) -> None:
-    told: list[str] = []
+    told: list[Line] = []
     thought = call("think", {"thought": "PASS, all done", "acceptance_criteria": criteria})
     result = await Registry([think_tool()]).run(thought, context(told=told))
     assert said in result.text
@@ -290,7 +290,7 @@ async def test_a_thought_is_noted_and_proves_nothing(criteria: object, said: str
 
 
 async def test_a_thought_shows_in_the_chat_only_where_that_is_on() -> None:
-    told: list[str] = []
+    told: list[Line] = []
     await Registry([think_tool(show=True)]).run(
         call("think", {"thought": "hm\nhm"}), context(told=told)
     )

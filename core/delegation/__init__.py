@@ -1,0 +1,1 @@
+"""Delegation: children with a task of their own, and the independent check of their work."""
