@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,6 +19,7 @@ from core.goals.contract import MAX_BYTES
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.machine import MAX_WAIT_S
 from core.ports import Model, ModelFailure, Request, Usage
+from core.replies import unstuck, whole_json
 from core.transcript import Json, Receipt, User
 
 ARGUMENTS_SHOWN = 120
@@ -31,10 +31,6 @@ SAMPLE_LIMIT = 200
 PATIENCE_S = 3_600.0
 """How long a call may wait for its turn at the model; only a model that is stuck takes so long."""
 NO_REASON = "no reason was given"
-_STUCK = re.compile(r"(.)\1{15,}", re.DOTALL)
-"""What a small model writes when it cannot stop: one character over and over."""
-
-_FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 
 
 class JudgeProfile(StrEnum):
@@ -162,7 +158,7 @@ def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL
     """The one call: the rules as system text, the evidence as a message."""
     limits = _LIMITS[profile]
     said = clip(plain(subject.answer), limits.answer)
-    line = _local_line if profile is JudgeProfile.LOCAL else _line
+    line = _local_line if profile is JudgeProfile.LOCAL else receipt_line
     calls = "\n".join(map(line, subject.receipts[-limits.receipts :]))
     files = _files(subject.workspace or (), limits)
     match profile:
@@ -223,15 +219,13 @@ def read_verdict(text: str, *, may_wait: bool = False) -> Verdict | Unreadable:
     The whole reply, perhaps in one code fence, must be a JSON object with a boolean `done` and a
     text `reason`; `blocked` may be missing and wins over `done`.
     """
-    stripped = text.strip()
-    inner = _FENCE.match(stripped)
-    said = _object(inner[1] if inner else stripped)
+    said = _object(text)
     done, blocked, reason = said.get("done"), said.get("blocked", False), said.get("reason")
     if not (isinstance(done, bool) and isinstance(blocked, bool) and isinstance(reason, str)):
         return Unreadable("the judge's reply was not a verdict")
     return Verdict(
         done=done and not blocked,
-        reason=one_line(_STUCK.sub(r"\1\1\1…", reason), REASON_LIMIT) or NO_REASON,
+        reason=one_line(unstuck(reason), REASON_LIMIT) or NO_REASON,
         blocked=blocked,
         wait_s=_wait(said.get("wait_s")) if may_wait and not (done or blocked) else 0.0,
     )
@@ -252,24 +246,11 @@ def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unr
 
 def _object(text: str) -> dict[str, object]:
     """The JSON object that is the whole text, else an empty one."""
-    if len(text) > VERDICT_LIMIT:
-        return {}
     try:
-        said = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        said = whole_json(text) if len(text) <= VERDICT_LIMIT else None
+    except ValueError:
         return {}
     return said if isinstance(said, dict) else {}
-
-
-def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    kept = dict(pairs)
-    if len(kept) < len(pairs):
-        raise ValueError("a key appears twice, so the object says two things")
-    return kept
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _wait(value: object) -> float:
@@ -279,7 +260,8 @@ def _wait(value: object) -> float:
     return float(max(0, min(value, MAX_WAIT_S)))
 
 
-def _line(seen: SeenCall) -> str:
+def receipt_line(seen: SeenCall) -> str:
+    """A call on one line, as a judge is shown it."""
     receipt = seen.receipt
     ended = "ok" if receipt.ok else "FAILED"
     if receipt.exit_code is not None:
