@@ -6,7 +6,8 @@ import json
 import sqlite3
 
 from adapters.sqlite import codec
-from core.agent.steps import Step, TurnInput
+from adapters.sqlite.steps import TURN_STEPS, drop_trace
+from core.agent.steps import TurnInput
 from core.agent.trace import Trace, replay
 from core.fence import one_line
 from core.messages import TurnId
@@ -20,17 +21,9 @@ NO_RECEIPTS = "[]"
 CUT_OFF = "cut off: the turn was ended before this call gave a result; its outcome is unknown"
 
 
-def load_steps(conn: sqlite3.Connection, turn: TurnId) -> tuple[Step, ...]:
-    """The stored trace of a turn."""
-    rows = conn.execute(
-        "SELECT n, part, state, body FROM step WHERE turn = ? ORDER BY n, part", (turn,)
-    ).fetchall()
-    return codec.load_steps(rows)
-
-
 def stored_receipts(conn: sqlite3.Connection, turn: TurnId) -> tuple[ReceiptOf, ...]:
     """The receipts of a turn whose shell could not tell them: its process or its task is gone."""
-    steps = load_steps(conn, turn)
+    steps = TURN_STEPS.load(conn, turn)
     return receipts_of(replay(TurnInput(turn=turn, history=(), inputs=(), steps=steps)).results)
 
 
@@ -51,7 +44,7 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
             turn=turn.id,
             history=(),
             inputs=codec.load_users(inputs),
-            steps=load_steps(conn, turn.id),
+            steps=TURN_STEPS.load(conn, turn.id),
         )
         trace = replay(start)
         if receipts == NO_RECEIPTS and trace.results:
@@ -59,7 +52,7 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
             conn.execute("UPDATE turn SET receipts = ? WHERE id = ?", (found, turn.id))
         entries = trace.closed(CUT_OFF) + ((Assistant(answer),) if answer else ())
         _append(conn, turn, trace, entries)
-    conn.execute("DELETE FROM step WHERE turn = ?", (turn.id,))
+    drop_trace(conn, turn.id)
     conn.execute("UPDATE turn SET phase = ? WHERE id = ?", (outcome.value, turn.id))
     conn.execute(
         "UPDATE inbox SET state = 'done' WHERE turn = ? AND state = 'claimed'", (turn.id,)

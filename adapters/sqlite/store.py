@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from adapters.sqlite import archive, budgets, intake, judging, outbox, overview, turns, upkeep
+from adapters.sqlite.children import SqliteChildren
 from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.damage import Damage
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
@@ -87,6 +88,7 @@ class SqliteStore:
         self._opened: sqlite3.Connection | None = None
         self._damage = Damage()
         self.people = SqlitePeople(self._read, self._writer.submit)
+        self.children = SqliteChildren(self._write_of, clock)
 
     def _connect(self) -> sqlite3.Connection:
         assert self._opened is not None  # noqa: S101 - `open` runs first

@@ -9,11 +9,12 @@ from hashlib import sha256
 
 from adapters.sqlite import codec
 from adapters.sqlite.budgets import book, settle_cut, settle_lost
-from adapters.sqlite.closing import load_steps, stored_receipts
+from adapters.sqlite.closing import stored_receipts
 from adapters.sqlite.intake import save_draft
 from adapters.sqlite.lane_rows import load_principal, load_slot
+from adapters.sqlite.steps import TURN_STEPS, check_children
 from adapters.sqlite.transaction import Transaction
-from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
+from core.agent.steps import Finished, Replied, StepWrite
 from core.errors import Fenced
 from core.goals.goal import Goal, GoalStatus
 from core.messages import LaneKey, SessionId, TurnId
@@ -76,13 +77,16 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
         for (payload,) in conn.execute("SELECT payload FROM inbox WHERE seq = ?", (seq,))
     ]
     slot = load_slot(conn, turn.session)
-    if turn.attempt > 1 and slot.goal is not None:
+    again = turn.attempt > 1
+    if again:
+        check_children(conn, turn.id)
+    if again and slot.goal is not None:
         settle_lost(conn, slot.goal.id, turn.id)
     return Begun(
         turn=turn,
         inputs=codec.load_users(inputs),
         payloads=tuple(payloads),
-        steps=load_steps(conn, turn.id) if turn.attempt > 1 else (),
+        steps=TURN_STEPS.load(conn, turn.id) if again else (),
         goal=slot.active,
         prefix=prefix,
         counted=counted,
@@ -123,8 +127,7 @@ class Recording:
 def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
     """The whole of `Store.record`, as one job."""
     check_fence(conn, ref)
-    for write in what.writes:
-        _write(conn, ref, write)
+    TURN_STEPS.add(conn, ref.turn, what.writes)
     spend(conn, ref.turn, what.spent, what.now)
     if what.claim:
         conn.executemany(
@@ -133,28 +136,6 @@ def record(conn: sqlite3.Connection, ref: TurnRef, what: Recording) -> None:
         )
     if any(isinstance(write, Replied | Finished) for write in what.writes):
         conn.execute("UPDATE turn SET tries = 0 WHERE id = ?", (ref.turn,))
-
-
-def _write(conn: sqlite3.Connection, ref: TurnRef, write: StepWrite) -> None:
-    part, state, body = codec.part_of(write)
-    if isinstance(write, Injected):
-        (count,) = conn.execute(
-            "SELECT count(*) FROM step WHERE turn = ? AND n = ? AND part LIKE 'said:%'",
-            (ref.turn, write.n),
-        ).fetchone()
-        part = f"said:{count:04d}"
-    if isinstance(write, Started | Finished):
-        conn.execute(
-            "INSERT INTO step (turn, n, part, state, body) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET state = excluded.state, body = excluded.body "
-            "WHERE step.state = 'started'",
-            (ref.turn, write.n, part, state, body),
-        )
-        return
-    conn.execute(
-        "INSERT INTO step (turn, n, part, state, body) VALUES (?, ?, ?, ?, ?)",
-        (ref.turn, write.n, part, state, body),
-    )
 
 
 def spend(conn: sqlite3.Connection, turn: int, spent: Sequence[CallUsage], now: float) -> None:

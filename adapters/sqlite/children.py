@@ -1,0 +1,135 @@
+"""`SqliteChildren`: the `ChildStore` port on the store's writer."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from adapters.sqlite.steps import CHILD_STEPS
+from adapters.sqlite.turns import check_fence, spend
+from core.agent.compaction import total
+from core.agent.steps import Finished, Replied, Started, StepWrite
+from core.delegation.ports import ChildRef, ChildState
+from core.messages import LaneKey
+from core.ports import Clock, Usage
+from core.sessions.ports import CallUsage
+
+T = TypeVar("T")
+BRIEF_LENGTH = 2_000
+
+
+class WriteOf(Protocol):
+    """The store's way of writing one lane's rows."""
+
+    def __call__(
+        self, lane: LaneKey, job: Callable[[sqlite3.Connection], T], *, safe: bool = True
+    ) -> Awaitable[T]:
+        """Run the job as one transaction. Raises DamagedLane."""
+        ...
+
+
+class SqliteChildren:
+    """The children of running turns.
+
+    Only a `record_child` that starts a tool waits until it is safe. The others leave nothing
+    behind outside before a later write does: a child that is taken back by a power cut makes its
+    model calls again, and what was kept of its run reaches a person, or a tool, by way of the
+    turn's own steps and end, which come after it and are safe before anybody sees them.
+    """
+
+    def __init__(self, write: WriteOf, clock: Clock) -> None:
+        self._write = write
+        self._clock = clock
+
+    async def open_child(self, ref: ChildRef, brief: str) -> ChildState:
+        """See `ChildStore.open_child`; of the brief its beginning is kept."""
+        now = self._clock.now()
+        return await self._write(
+            ref.turn.lane, lambda conn: _open(conn, ref, brief[:BRIEF_LENGTH], now), safe=False
+        )
+
+    async def record_child(
+        self,
+        ref: ChildRef,
+        writes: Sequence[StepWrite],
+        *,
+        used: Sequence[Usage] = (),
+        spent: Sequence[CallUsage] = (),
+    ) -> None:
+        """See `ChildStore.record_child`."""
+        now = self._clock.now()
+
+        def job(conn: sqlite3.Connection) -> None:
+            child = _fenced(conn, ref)
+            CHILD_STEPS.add(conn, child, writes)
+            _book(conn, child, used)
+            spend(conn, ref.turn.turn, spent, now)
+            if any(isinstance(write, Replied | Finished) for write in writes):
+                conn.execute("UPDATE delegation SET tries = 0 WHERE id = ?", (child,))
+                conn.execute("UPDATE turn SET tries = 0 WHERE id = ?", (ref.turn.turn,))
+
+        starts = any(isinstance(write, Started) for write in writes)
+        await self._write(ref.turn.lane, job, safe=starts)
+
+    async def keep_child(
+        self,
+        ref: ChildRef,
+        kept: str,
+        *,
+        used: Sequence[Usage] = (),
+        spent: Sequence[CallUsage] = (),
+    ) -> None:
+        """See `ChildStore.keep_child`. It is no step: what is kept at each start would else keep
+        a turn alive that gets nowhere."""
+        now = self._clock.now()
+
+        def job(conn: sqlite3.Connection) -> None:
+            child = _fenced(conn, ref)
+            conn.execute("UPDATE delegation SET kept = ? WHERE id = ?", (kept, child))
+            _book(conn, child, used)
+            spend(conn, ref.turn.turn, spent, now)
+
+        await self._write(ref.turn.lane, job, safe=False)
+
+
+def _open(conn: sqlite3.Connection, ref: ChildRef, brief: str, now: float) -> ChildState:
+    check_fence(conn, ref.turn)
+    id_, tries, kept, *used, calls = conn.execute(
+        "INSERT INTO delegation (turn, path, brief, tries, began) VALUES (?, ?, ?, 1, ?) "
+        "ON CONFLICT (turn, path) DO UPDATE SET tries = tries + 1 "
+        "RETURNING id, tries, kept, input, cached, output, cost, calls",
+        (ref.turn.turn, ref.path, brief, now),
+    ).fetchone()
+    steps = CHILD_STEPS.load(conn, id_)
+    return ChildState(tries=tries, steps=steps, kept=kept, used=Usage(*used), calls=calls)
+
+
+def _fenced(conn: sqlite3.Connection, ref: ChildRef) -> int:
+    """The id of an opened child, for the turn that still owns it."""
+    check_fence(conn, ref.turn)
+    found = conn.execute(
+        "SELECT id FROM delegation WHERE turn = ? AND path = ?", (ref.turn.turn, ref.path)
+    ).fetchone()
+    if found is None:
+        raise LookupError(f"the child {ref.path} of turn {ref.turn.turn} was never opened")
+    return int(found[0])
+
+
+def _book(conn: sqlite3.Connection, child: int, used: Sequence[Usage]) -> None:
+    """Add a child's own calls to its sums; the goal's caps are held by the usage table."""
+    if not used:
+        return
+    sum_ = total(used)
+    conn.execute(
+        "UPDATE delegation SET input = input + ?, cached = cached + ?, output = output + ?, "
+        "cost = cost + ?, calls = calls + ? WHERE id = ?",
+        (
+            sum_.input_tokens,
+            sum_.cached_tokens,
+            sum_.output_tokens,
+            sum_.cost,
+            len(used),
+            child,
+        ),
+    )
