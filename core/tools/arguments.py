@@ -82,7 +82,7 @@ def _flat(node: Mapping[str, object]) -> dict[str, Json]:
 def parse(model: type[A], text: str, tool: str) -> A:
     """The arguments as a value. Raises UserError with a short text that a model can act on."""
     try:
-        return model.model_validate(_object(text))
+        return model.model_validate(json_object(text))
     except ValidationError as error:
         faults = [_fault(e["loc"], e["type"], e["msg"]) for e in error.errors()[:MAX_FAULTS]]
     except (ValueError, RecursionError) as error:
@@ -93,9 +93,9 @@ def parse(model: type[A], text: str, tool: str) -> A:
     raise UserError(f"Bad arguments: {'; '.join(faults)}. {tool} takes: {names or 'none'}.")
 
 
-def _object(text: str) -> dict[str, object]:
+def json_object(text: str) -> dict[str, object]:
     """Models send "" for no arguments, raw newlines in strings, and now and then an object that
-    was encoded twice; each has one possible meaning."""
+    was encoded twice; each has one possible meaning. Raises ValueError or RecursionError."""
     value: object = json.loads(text, strict=False) if text.strip() else {}
     if isinstance(value, str):
         value = json.loads(value, strict=False)

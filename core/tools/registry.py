@@ -7,7 +7,7 @@ bug in a tool is not a fault of the call and passes through to the turn's border
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,10 +22,12 @@ TOOLSETS: Mapping[str, Role] = {
     "file": Role.MEMBER,
     "think": Role.MEMBER,
     "send": Role.MEMBER,
+    "delegation": Role.MEMBER,
 }
 """The lowest role that may use the tools of each toolset; one that is not here is for owners.
 
-All of today's work in the lane's own folder and sandbox, which are the border for members.
+All of these work in the lane's own folder and sandbox, which are the border for members; a child
+has no more than its parent.
 """
 
 
@@ -33,6 +35,24 @@ class ToolsetTool(Tool, Protocol):
     """A tool that knows which toolset it belongs to."""
 
     toolset: str
+
+
+class ToolSource(Protocol):
+    """Tools that come and go while the program runs, as those of another program do."""
+
+    @property
+    def toolsets(self) -> Sequence[str]:
+        """Its toolsets, the same for ever: known even while they have no tools."""
+        ...
+
+    def tools(self) -> Sequence[ToolsetTool]:
+        """The tools that it has just now, in an order that does not change."""
+        ...
+
+    def missing(self, name: str) -> str:
+        """Why a tool of that name, which it may have at other times, cannot be called just now;
+        "" when it knows nothing of it."""
+        ...
 
 
 def refusal(principal: Principal, tool: str, least: Role) -> str:
@@ -49,42 +69,56 @@ def refusal(principal: Principal, tool: str, least: Role) -> str:
 
 
 class Registry:
-    """Tools by name. Lists keep the order the tools were given in, so prompts stay stable.
+    """Tools by name: fixed ones, and those that its sources have just now.
 
-    `roles` is the table that each call is held to, as `TOOLSETS`.
+    Lists keep the order the tools were given in, the sources' after the fixed, so prompts stay
+    stable. `roles` is the table that each call is held to, as `TOOLSETS`.
     """
 
-    def __init__(self, tools: Iterable[ToolsetTool], roles: Mapping[str, Role] = TOOLSETS) -> None:
-        self._tools = {tool.spec.name: tool for tool in tools}
-        self._granted: frozenset[str] = frozenset(t.toolset for t in self._tools.values())
+    def __init__(
+        self,
+        tools: Iterable[ToolsetTool],
+        roles: Mapping[str, Role] = TOOLSETS,
+        sources: Sequence[ToolSource] = (),
+    ) -> None:
+        self._fixed = {tool.spec.name: tool for tool in tools}
         self._roles = roles
+        self._sources = sources
+        self._granted: frozenset[str] = frozenset(self.toolsets)
 
     @property
     def toolsets(self) -> tuple[str, ...]:
         """All known toolsets, granted or not, in order."""
-        return tuple(dict.fromkeys(tool.toolset for tool in self._tools.values()))
+        fixed = (tool.toolset for tool in self._fixed.values())
+        coming = (name for source in self._sources for name in source.toolsets)
+        return tuple(dict.fromkeys((*fixed, *coming)))
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """The toolsets whose tools may be used, in order."""
+        return tuple(name for name in self.toolsets if name in self._granted)
 
     def granting(self, toolsets: Collection[str]) -> Registry:
         """The same tools, of which only those in `toolsets` (and granted here) may be used."""
-        narrowed = Registry(self._tools.values(), self._roles)
+        narrowed = Registry(self._fixed.values(), self._roles, self._sources)
         narrowed._granted = self._granted.intersection(toolsets)
         return narrowed
 
     def specs(self, toolsets: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
-        """What the model is told of, in a fixed order; the granted ones when None."""
+        """What the model is told of just now, in order; the granted ones when None."""
         wanted = self._granted if toolsets is None else self._granted.intersection(toolsets)
-        return tuple(tool.spec for tool in self._tools.values() if tool.toolset in wanted)
+        return tuple(tool.spec for tool in self._all().values() if tool.toolset in wanted)
 
     def resumable(self, name: str) -> bool:
         """Whether a started call of that tool is re-attached after a restart."""
-        tool = self._tools.get(name)
+        tool = self._all().get(name)
         return tool is not None and tool.resumable
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Carry a call out. Faults of the call are results with `receipt.ok` false."""
-        tool = self._tools.get(call.name)
+        tool = self._all().get(call.name)
         if tool is None or tool.toolset not in self._granted:
-            return _fault(call, self._unknown(call.name))
+            return _fault(call, self._missing(call.name) or self._unknown(call.name))
         least = self._roles.get(tool.toolset, Role.OWNER)
         if refused := refusal(context.principal, call.name, least):
             return _fault(call, refused)
@@ -95,8 +129,21 @@ class Registry:
 
     async def close_turn(self, turn: int) -> None:
         """End what calls of that turn left running, tool by tool."""
-        for tool in self._tools.values():
+        for tool in self._all().values():
             await tool.close_turn(turn)
+
+    def _all(self) -> dict[str, ToolsetTool]:
+        """By name; what came first keeps a name that is taken twice."""
+        tools = dict(self._fixed)
+        for source in self._sources:
+            for tool in source.tools():
+                tools.setdefault(tool.spec.name, tool)
+        return tools
+
+    def _missing(self, name: str) -> str:
+        """Why a tool of a granted source is not there; a session is told of its tools once."""
+        asked = (s for s in self._sources if not self._granted.isdisjoint(s.toolsets))
+        return next(filter(None, (source.missing(name) for source in asked)), "")
 
     def _unknown(self, name: str) -> str:
         names = [spec.name for spec in self.specs()]

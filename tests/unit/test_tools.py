@@ -110,7 +110,7 @@ def test_a_schema_is_the_same_bytes_each_time() -> None:
 
 
 def test_every_tool_has_an_icon() -> None:
-    assert {d.name for d in ALL} == set(ICONS)
+    assert {d.name for d in ALL} <= set(ICONS)
 
 
 # Arguments
@@ -210,7 +210,7 @@ async def test_a_toolset_that_the_table_does_not_name_is_for_owners() -> None:
 
 
 def test_the_table_names_every_toolset_there_is() -> None:
-    assert {definition.toolset for definition in ALL} == set(TOOLSETS)
+    assert {definition.toolset for definition in ALL} | {"delegation"} == set(TOOLSETS)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +258,77 @@ def test_only_tools_that_say_so_are_resumable() -> None:
     ask = Definition("ask", "test", "Ask.", Echo)
     registry = Registry([DefinedTool(ECHO, echo), DefinedTool(ask, echo, resumable=True)])
     assert [registry.resumable(n) for n in ("echo", "ask", "none")] == [False, True, False]
+
+
+class Comings:
+    """A source whose one tool may be gone."""
+
+    toolsets = ("mcp:hub",)
+
+    def __init__(self) -> None:
+        self.there = True
+
+    def tools(self) -> list[DefinedTool[Echo]]:
+        hub = Definition("mcp__hub__echo", "mcp:hub", "Say it again.", Echo)
+        return [DefinedTool(hub, echo)] if self.there else []
+
+    def missing(self, name: str) -> str:
+        ours = name.startswith("mcp__hub__") and not self.there
+        return "The MCP server hub is not connected: it is starting." if ours else ""
+
+
+def test_a_sources_tools_stand_after_the_fixed_ones_and_come_and_go() -> None:
+    source = Comings()
+    registry = Registry([DefinedTool(ECHO, echo)], sources=[source])
+    assert registry.toolsets == registry.granted == ("test", "mcp:hub")
+    assert [spec.name for spec in registry.specs()] == ["echo", "mcp__hub__echo"]
+    source.there = False
+    assert [spec.name for spec in registry.specs()] == ["echo"]
+    assert registry.granted == ("test", "mcp:hub")
+    assert not registry.resumable("mcp__hub__echo")
+
+
+async def test_a_tool_that_is_gone_for_now_is_told_with_the_reason() -> None:
+    source = Comings()
+    registry = Registry([DefinedTool(ECHO, echo)], sources=[source])
+    assert (await registry.run(call("mcp__hub__echo", {"text": "hi"}), context())).text == "hi"
+    source.there = False
+    gone = await registry.run(call("mcp__hub__echo"), context())
+    assert gone.text == "The MCP server hub is not connected: it is starting."
+    assert not gone.receipt.ok
+    assert (
+        "There is no tool 'mcp__other'" in (await registry.run(call("mcp__other"), context())).text
+    )
+
+
+async def test_a_source_that_was_not_granted_is_unknown_even_while_it_is_gone() -> None:
+    source = Comings()
+    registry = Registry([DefinedTool(ECHO, echo)], sources=[source]).granting(["test"])
+    assert registry.granted == ("test",)
+    assert "There is no tool" in (await registry.run(call("mcp__hub__echo"), context())).text
+    source.there = False
+    assert "There is no tool" in (await registry.run(call("mcp__hub__echo"), context())).text
+
+
+def test_granting_nothing_grants_nothing() -> None:
+    none = Registry([DefinedTool(ECHO, echo)], sources=[Comings()]).granting(())
+    assert none.granted == ()
+    assert none.specs() == ()
+    assert none.toolsets == ("test", "mcp:hub")
+
+
+async def test_a_sources_tools_are_held_to_the_roles_too() -> None:
+    said = call("mcp__hub__echo", {"text": "hi"})
+    registry = Registry([], TOOLSETS, [Comings()])
+    assert "is for owners" in (await registry.run(said, context(MEMBER))).text
+    opened = Registry([], {**TOOLSETS, "mcp:hub": Role.MEMBER}, [Comings()])
+    assert (await opened.run(said, context(MEMBER))).text == "hi"
+
+
+def test_a_fixed_tool_keeps_its_name_against_a_source() -> None:
+    fixed = DefinedTool(Definition("mcp__hub__echo", "test", "Mine.", Echo), echo)
+    (spec,) = Registry([fixed], sources=[Comings()]).specs()
+    assert spec.description == "Mine."
 
 
 @pytest.mark.parametrize(
