@@ -154,9 +154,11 @@ Line: TypeAlias = "str | Callable[[], str]"
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Which agent makes a call: the name of its model, the toolsets it was given, and its `path`
-    below the turn, "" for the turn's own agent (see `core.delegation.ports.ChildRef`)."""
+    below the turn, "" for the turn's own agent (see `core.delegation.ports.ChildRef`). `client`
+    is the profile whose provider serves the model, "" where the catalogue's does."""
 
     model: str = ""
+    client: str = ""
     toolsets: tuple[str, ...] = ()
     path: str = ""
 
@@ -164,7 +166,7 @@ class Caller:
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Whom a call acts for and where. `workspace` is the lane's folder, resolved; `turn` and
-    `attempt` fence what the call stores."""
+    `attempt` fence what the call stores, `began` is the monotonic time of that attempt."""
 
     address: Address
     principal: Principal
@@ -173,6 +175,7 @@ class ToolContext:
     progress: Callable[[Line], None]
     """Takes what the call is doing, for the chat's progress message; may drop it."""
     attempt: int = 1
+    began: float = 0.0
     caller: Caller = field(default_factory=Caller)
 
 

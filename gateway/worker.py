@@ -4,7 +4,7 @@ ended. The border at which a turn's faults stop: nothing of one turn reaches ano
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from core.messages import (
     Say,
     SessionId,
 )
-from core.ports import Clock, Line, Model, ToolContext, ToolSpec
+from core.ports import Caller, Clock, Line, Model, ToolContext, ToolSpec
 from core.sessions.facts import model_key
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
@@ -86,12 +86,12 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crew:
-    """The models at work and what they are told: `prefix` is that of new sessions, `vision`
+    """The models at work and what they are told: `prefix` gives that of a new session, `vision`
     says that the agent's model takes images, `others` are what a session may choose instead."""
 
     model: Model
     compactor: Model
-    prefix: Prefix
+    prefix: Callable[[], Awaitable[Prefix]]
     options: LoopOptions
     vision: bool = False
     others: Mapping[str, Engine] = field(default_factory=dict)
@@ -202,6 +202,8 @@ class AgentWorker:
             folder,
             progress=lambda _: None,
             attempt=ref.attempt,
+            began=around.clock.monotonic(),
+            caller=Caller(engine.model.name, toolsets=around.tools.granted),
         )
         start = TurnInput(
             turn=ref.turn,
@@ -263,10 +265,11 @@ class AgentWorker:
     async def _prefix(self, begun: Begun) -> Prefix:
         stored = begun.prefix
         if not stored:
-            mine = _dump_prefix(self._crew.prefix)
+            own = await self._crew.prefix()
+            mine = _dump_prefix(own)
             stored = await self._around.store.keep_prefix(begun.turn.session, mine)
             if stored == mine:
-                return self._crew.prefix
+                return own
         return _load_prefix(stored)
 
 

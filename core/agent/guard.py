@@ -6,9 +6,9 @@ Pure: it looks at calls and makes results; it may not run anything.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, groupby
 
 from core.ports import Reply
 from core.transcript import Receipt, ToolCall, ToolResult
@@ -38,6 +38,18 @@ def refusal(before: Sequence[ToolCall], call: ToolCall, *, cut: bool) -> ToolRes
     if _repeats(before, call) >= REPEATS_ALLOWED:
         return _unrun(call, REPEATED, "repeated call refused")
     return None
+
+
+def side_by_side(
+    calls: Sequence[ToolCall], resumable: Collection[str]
+) -> Iterator[tuple[ToolCall, ...]]:
+    """The calls in groups that run one after the other: neighbours that keep their own account
+    of what they have done may run at the same time, every other call runs alone."""
+    for alike, group in groupby(calls, key=lambda call: call.name in resumable):
+        if alike:
+            yield tuple(group)
+        else:
+            yield from ((call,) for call in group)
 
 
 def interrupted(call: ToolCall) -> ToolResult:

@@ -7,7 +7,7 @@ or platform; `Fenced` and cancellation pass through it untouched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Protocol, TypeAlias
@@ -23,6 +23,7 @@ from core.agent.steps import (
     TurnInput,
     TurnLog,
 )
+from core.agent.together import together
 from core.agent.trace import Trace, advance, replay
 from core.ports import (
     Completion,
@@ -59,12 +60,14 @@ class Prefix:
 class LoopOptions:
     """Limits of a turn.
 
-    `max_steps` counts model calls that may use tools. `resumable` names the tools whose started
-    calls are taken up again after a restart. `fold_at` is the share of the window at which the
-    conversation is folded.
+    `max_steps` counts model calls that may use tools, `steps_key` is the setting that a person
+    raises for more. `resumable` names the tools whose started calls are taken up again after a
+    restart; as each keeps its own account, neighbours of that kind run side by side. `fold_at` is
+    the share of the window at which the conversation is folded.
     """
 
     max_steps: int = 60
+    steps_key: str = "agent.max_steps"
     resumable: frozenset[str] = frozenset()
     fold_at: float = 0.6
 
@@ -200,44 +203,58 @@ class _Turn:
     async def _use(self, reply: Reply) -> TurnResult | None:
         if not reply.calls:
             return await self._answer(reply)
-        n, most = self.trace.n, self.agent.options.max_steps
-        if n < most:
+        n, options = self.trace.n, self.agent.options
+        if n < options.max_steps:
             await self._run_calls(Replied(n, reply))
             return None
         return Failed(
-            error=f"The turn used its {most} steps without an answer. Raise agent.max_steps,"
-            " or ask for a smaller piece of work.",
+            error=prompts.OUT_OF_STEPS.format(most=options.max_steps, key=options.steps_key),
             permanent=True,
         )
 
     async def _run_calls(self, *pending: StepWrite) -> None:
-        """End what is open of the step, call after call in the order given.
+        """End what is open of the step, group after group in the order given.
 
         `pending` is the step's reply when it is new: it is committed with its first call's start.
         """
         trace = reduce(advance, pending, self.trace)
-        n = trace.n
-        for call in trace.waiting:
-            begun = call.id in trace.started
-            done = self._answer_for(call, begun=begun, cut=trace.cut)
-            starts = () if begun else (Started(n, call.id),)
-            ends = () if done is None else (Finished(n, done),)
-            await self._commit(*pending, *starts, *ends)
+        for group in guard.side_by_side(trace.waiting, self.agent.options.resumable):
+            await self._run_group(group, trace, pending)
             pending = ()
-            if done is None:
-                await self._run(call)
 
-    def _answer_for(self, call: ToolCall, *, begun: bool, cut: bool) -> ToolResult | None:
+    async def _run_group(
+        self, group: Sequence[ToolCall], trace: Trace, pending: Sequence[StepWrite]
+    ) -> None:
+        """End calls that run at the same time; their results are kept in the order given, as a
+        turn that is taken up again finds them."""
+        before = [result.call for result in self.trace.results]
+        done: dict[str, ToolResult] = {}
+        for call in group:
+            begun = call.id in trace.started
+            if own := self._answer_for(before, call, begun=begun, cut=trace.cut):
+                done[call.id] = own
+            before.append(call)
+        starts = [Started(trace.n, call.id) for call in group if call.id not in trace.started]
+        to_run = [call for call in group if call.id not in done]
+        if to_run:
+            await self._commit(*pending, *starts)
+            pending, starts = (), []
+            done |= {result.call.id: result for result in await together(map(self._run, to_run))}
+        ends = [Finished(trace.n, done[call.id]) for call in group]
+        await self._commit(*pending, *starts, *ends)
+
+    def _answer_for(
+        self, before: Sequence[ToolCall], call: ToolCall, *, begun: bool, cut: bool
+    ) -> ToolResult | None:
         """The host's own result for a call that must not run, None for one that runs now."""
         if not begun:
-            return guard.refusal([r.call for r in self.trace.results], call, cut=cut)
+            return guard.refusal(before, call, cut=cut)
         resumed = call.name in self.agent.options.resumable
         return None if resumed else guard.interrupted(call)
 
-    async def _run(self, call: ToolCall) -> None:
+    async def _run(self, call: ToolCall) -> ToolResult:
         self.emit(events.ToolStarted(call, events.call_summary(call)))
-        result = await self.tools.run(call)
-        await self._commit(Finished(self.trace.n, result))
+        return await self.tools.run(call)
 
     async def _answer(self, reply: Reply) -> TurnResult | None:
         text = reply.text.strip()

@@ -14,6 +14,10 @@ LIMIT = (
     "Step limit reached: answer now with what you have and what is missing. Do not call any more"
     " tools."
 )
+OUT_OF_STEPS = (
+    "The turn used its {most} steps without an answer. Raise {key}, or ask for a smaller piece of"
+    " work."
+)
 CUT_MARK = "…(cut at the output limit)"
 EMPTY = "The model returned an empty answer."
 STILL_TOO_LONG = (

@@ -13,7 +13,7 @@ ARGUMENTS_KEPT = 400
 RESULT_KEPT = 200
 
 
-def receipts_of(results: Sequence[ToolResult]) -> tuple[ReceiptOf, ...]:
+def receipts_of(results: Sequence[ToolResult], kept: int = RECEIPTS_KEPT) -> tuple[ReceiptOf, ...]:
     """The last calls, in order; a thought is the model's own word and proves nothing."""
     seen = [result for result in results if result.call.name != THINK.name]
     return tuple(
@@ -23,5 +23,5 @@ def receipts_of(results: Sequence[ToolResult]) -> tuple[ReceiptOf, ...]:
             receipt=result.receipt,
             result=result.text[-RESULT_KEPT:],
         )
-        for result in seen[-RECEIPTS_KEPT:]
+        for result in seen[-kept:]
     )

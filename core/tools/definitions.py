@@ -133,6 +133,7 @@ ICONS: Mapping[str, str] = {
     "search_files": "🔎",
     "think": "💭",
     "send_file": "📎",
+    "delegate_task": "👥",
 }
 """What a tool's progress line begins with."""
 

@@ -114,6 +114,11 @@ class Registry:
         tool = self._all().get(name)
         return tool is not None and tool.resumable
 
+    @property
+    def resumables(self) -> frozenset[str]:
+        """The tools of which that is so."""
+        return frozenset(name for name, tool in self._all().items() if tool.resumable)
+
     async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Carry a call out. Faults of the call are results with `receipt.ok` false."""
         tool = self._all().get(call.name)

@@ -1,0 +1,167 @@
+"""One child from its brief to its result: it works, is checked, and works at most once more.
+
+A run is stored as it goes: its steps, then what it came to, then the verdict. What is there
+already is not done again, so a child that a restart cut goes on where it was. `Fenced` and
+cancellation pass through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from core.agent.events import TurnEvent
+from core.delegation import acceptance, criteria, prompts
+from core.delegation.acceptance import Verdict
+from core.delegation.child_log import ChildLog
+from core.delegation.ports import ChildRef
+from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
+from core.delegation.task import Task
+from core.delegation.worker import Agent
+from core.delegation.working import Run, Surroundings, stored_receipts, work
+from core.goals.judge import receipt_line
+from core.ports import Line, ToolContext, Usage
+from core.sessions.ports import ReceiptOf
+
+SUMMARY_CHARS = 6_000
+UNJUDGED = "the child ended without an answer ({status}), so there was nothing to check"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run and what was made of it; `receipts` are oldest first."""
+
+    work: Work
+    verdict: Verdict | None
+    receipts: tuple[ReceiptOf, ...]
+    used: Usage
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One task in the hands of one worker; `emit` takes what it does, `say` the same in words."""
+
+    around: Surroundings
+    task: Task
+    ref: ChildRef
+    context: ToolContext
+    emit: Callable[[TurnEvent], None]
+    say: Callable[[Line], None]
+
+    async def result(self) -> ChildResult:
+        """Work the task to its result. Raises `UserError` for a worker that cannot start."""
+        started = self.around.clock.monotonic()
+        first = await self._round(self.ref)
+        rounds = [first]
+        if self.task.retry and first.verdict is not None and first.verdict.failed:
+            feedback = acceptance.feedback(first.verdict, self.task.criteria)
+            again = replace(self.ref, path=f"{self.ref.path}~2")
+            rounds.append(await self._round(again, feedback))
+        return await self._result(rounds, self.around.clock.monotonic() - started)
+
+    async def _round(self, ref: ChildRef, feedback: str = "") -> Round:
+        run = await self._open(ref, feedback)
+        kept = json.loads(run.state.kept or "{}")
+        if "work" in kept:
+            done, receipts = Work.from_json(kept["work"]), stored_receipts(run)
+        else:
+            done, receipts = await work(self.around, run)
+            await run.log.keep(json.dumps({"work": done.to_json()}))
+        verdict = Verdict.from_json(kept["verdict"]) if "verdict" in kept else None
+        if verdict is None and self.task.criteria:
+            verdict = await self._check(run, done, receipts)
+            both = {"work": done.to_json(), "verdict": verdict.to_json()}
+            await run.log.keep(json.dumps(both))
+        used = _sum([run.state.used, run.log.used])
+        return Round(done, verdict, receipts, used, run.state.calls + run.log.calls)
+
+    async def _open(self, ref: ChildRef, feedback: str) -> Run:
+        around, task = self.around, self.task
+        brief = prompts.brief(
+            task.goal,
+            context=task.context,
+            constraints=task.profile.constraints if task.profile else "",
+            criteria=[criteria.words(criterion) for criterion in task.criteria],
+            feedback=feedback,
+        )
+        return Run(
+            task=task,
+            ref=ref,
+            brief=brief,
+            state=await around.store.open_child(ref, brief),
+            context=self.context,
+            log=ChildLog(around.store, around.caps, ref, around.clock, started=self.context.began),
+            emit=self.emit,
+            say=self.say,
+        )
+
+    async def _check(self, run: Run, done: Work, receipts: Sequence[ReceiptOf]) -> Verdict:
+        """Hold the work against its criteria."""
+        judge = self.around.staff.judge()
+        worker = self.task.worker
+        child = worker.model.id if isinstance(worker, Agent) else None
+        if done.status is not Status.OK:
+            why = UNJUDGED.format(status=done.status.value)
+            return acceptance.unjudged(self.task.criteria, judge, child=child, error=why)
+        self.say("being checked")
+        return await acceptance.check(
+            acceptance.Subject(
+                objective=self.task.goal,
+                criteria=self.task.criteria,
+                output=done.text,
+                receipts=receipts if isinstance(worker, Agent) else None,
+                child=child,
+            ),
+            judge,
+            checks=self.around.checks,
+            context=self.context,
+            ask=run.log.judge.ask,
+        )
+
+    async def _result(self, rounds: Sequence[Round], seconds: float) -> ChildResult:
+        last = rounds[-1]
+        return replace(
+            self._blank(last.work),
+            summary=await self._summary(last.work.text),
+            verdict=last.verdict,
+            calls=sum(each.calls for each in rounds),
+            used=_sum([each.used for each in rounds]),
+            seconds=seconds,
+            evidence=tuple(map(receipt_line, last.receipts[-EVIDENCE_SHOWN:])),
+        )
+
+    def failed(self, error: str) -> ChildResult:
+        """The result of a child whose worker could not start."""
+        return self._blank(Work(status=Status.FAILED, error=error))
+
+    def _blank(self, done: Work) -> ChildResult:
+        task, worker = self.task, self.task.worker
+        agent = worker if isinstance(worker, Agent) else None
+        return ChildResult(
+            title=task.title,
+            profile=task.profile.name if task.profile else "",
+            model=agent.model.name if agent else "",
+            tier=agent.model.tier if agent else None,
+            work=done,
+        )
+
+    async def _summary(self, text: str) -> str:
+        """The report, its middle left out where it is long; the whole is kept in a file."""
+        if len(text) <= SUMMARY_CHARS:
+            return text
+        where = await self.around.checks.keep(self.context, text)
+        rest = f"; the whole is in {where}" if where else ""
+        half = SUMMARY_CHARS // 2
+        gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
+        return f"{text[:half]}\n{gap}\n{text[-half:]}"
+
+
+def _sum(usages: Sequence[Usage]) -> Usage:
+    return Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.cached_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        sum(usage.cost for usage in usages),
+    )

@@ -1,0 +1,230 @@
+"""From the arguments of `delegate_task` to the tasks of its children. Pure.
+
+A call is checked whole before any child starts: raises UserError that a model can act on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from core.delegation import criteria, tiers
+from core.delegation.criteria import Criterion
+from core.delegation.worker import Agent, Profile, Ranked, Runner, Worker
+from core.errors import UserError
+from core.ports import Caller
+from core.tools.arguments import Arguments, Line
+
+DELEGATION = "delegation"
+TERMINAL = "terminal"
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class TaskFields(Arguments):
+    """What a task and a whole call have in common: who works, and what will be checked."""
+
+    context: str = ""
+    profile: str | None = None
+    model: str | None = None
+    reasoning_effort: Effort | None = None
+    toolsets: list[str] | None = None
+    acceptance_criteria: JsonValue = None
+    retry_on_fail: Annotated[int, Field(ge=0, le=1)] = 0
+    acp_command: Line | None = None
+    acp_args: list[Line] | None = None
+
+
+class TaskArguments(TaskFields):
+    """One task of a batch."""
+
+    goal: str = Field(min_length=1)
+
+
+class DelegateArguments(TaskFields):
+    """A call: one task, or a batch to whose tasks the other fields are defaults."""
+
+    goal: str = ""
+    tasks: list[TaskArguments] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One child's work. `profile` is None without one; `client` is the profile whose provider
+    serves the child's model, "" where the catalogue's does."""
+
+    goal: str
+    worker: Worker
+    context: str = ""
+    profile: Profile | None = None
+    client: str = ""
+    criteria: tuple[Criterion, ...] = ()
+    retry: bool = False
+
+    @property
+    def title(self) -> str:
+        """What people are shown: the profile's nickname, else the goal's beginning."""
+        return self.profile.title if self.profile else self.goal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What the settings allow: the models and profiles, and the limits under `delegation`."""
+
+    catalogue: tuple[Ranked, ...]
+    profiles: tuple[Profile, ...] = ()
+    max_children: int = 3
+    max_depth: int = 1
+    max_iterations: int = 50
+    acp_per_call: bool = False
+
+    def profile(self, name: str) -> Profile:
+        """The profile of that name. Raises UserError with the names that there are."""
+        found = next((profile for profile in self.profiles if profile.name == name), None)
+        if found is None:
+            names = ", ".join(profile.name for profile in self.profiles)
+            known = f"Profiles: {names}." if names else "None is set up, so leave profile out."
+            raise UserError(f"There is no profile {name[:60]!r}. {known}")
+        return found
+
+    def parent(self, caller: Caller) -> Ranked:
+        """The model of the agent that delegates."""
+        own = self.profile(caller.client).model if caller.client else None
+        found = own or next((m for m in self.catalogue if m.name == caller.model), None)
+        return found or Ranked(caller.model, 1, caller.model)
+
+
+def depth(caller: Caller) -> int:
+    """How deep below the turn an agent works: 0 is the turn's own."""
+    return caller.path.count("/") + 1 if caller.path else 0
+
+
+def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Task, ...]:
+    """The tasks of a call, in order."""
+    if depth(caller) >= offer.max_depth:
+        raise UserError(
+            f"Nothing can be delegated from here: delegation.max_depth is {offer.max_depth}."
+        )
+    if arguments.tasks is None:
+        if not arguments.goal.strip():
+            raise UserError("goal is missing: say what the child is to reach, or give tasks.")
+        return (_Plan(arguments, offer, caller).task(arguments.goal, arguments),)
+    if arguments.goal.strip():
+        raise UserError("Give either goal (one task) or tasks (several), not both.")
+    count = len(arguments.tasks)
+    if not 1 <= count <= offer.max_children:
+        raise UserError(
+            f"tasks holds {count}; it takes 1 to {offer.max_children} at a time "
+            "(delegation.max_children). Hand over the rest in a further call."
+        )
+    planned = []
+    for number, fields in enumerate(arguments.tasks):
+        try:
+            planned.append(_Plan(arguments, offer, caller).task(fields.goal, fields))
+        except UserError as error:
+            raise UserError(f"tasks[{number}]: {error}") from error
+    return tuple(planned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Plans one task: its own fields go before the call's, and those before its profile's."""
+
+    call: DelegateArguments
+    offer: Offer
+    caller: Caller
+
+    def task(self, goal: str, fields: TaskFields) -> Task:
+        profile_name = fields.profile or self.call.profile
+        profile = self.offer.profile(profile_name) if profile_name else None
+        worker, client = self._worker(fields, profile)
+        return Task(
+            goal=goal.strip(),
+            context=(fields.context or self.call.context).strip(),
+            worker=worker,
+            profile=profile,
+            client=client,
+            criteria=self._criteria(fields),
+            retry=bool(fields.retry_on_fail or self.call.retry_on_fail),
+        )
+
+    def _worker(self, fields: TaskFields, profile: Profile | None) -> tuple[Worker, str]:
+        runner = self._runner(fields, profile)
+        if runner is not None:
+            self._check_runner(fields)
+            return runner, ""
+        if fields.acp_args is not None or self.call.acp_args is not None:
+            raise UserError("acp_args needs acp_command, or a profile that runs a local runner.")
+        model, client = self._model(fields, profile)
+        toolsets = self._toolsets(fields, profile)
+        effort = fields.reasoning_effort or self.call.reasoning_effort or ""
+        if profile is None or profile.max_iterations is None:
+            most, key = self.offer.max_iterations, "delegation.max_iterations"
+        else:
+            most = profile.max_iterations
+            key = f"delegation.profiles.{profile.name}.max_iterations"
+        agent = Agent(
+            model=model, toolsets=toolsets, max_iterations=most, limit_key=key, effort=effort
+        )
+        return agent, client
+
+    def _runner(self, fields: TaskFields, profile: Profile | None) -> Runner | None:
+        """Task before call before profile, for the program and for its arguments."""
+        own = profile.runner if profile else None
+        command = fields.acp_command or self.call.acp_command
+        args = fields.acp_args if fields.acp_args is not None else self.call.acp_args
+        if (command or args is not None) and not self.offer.acp_per_call:
+            raise UserError(
+                "acp_command and acp_args cannot be given per call "
+                "(delegation.allow_acp_per_call is false); name a profile that runs the runner."
+            )
+        if command is None or (own is not None and command == own.command):
+            return own if own is None or args is None else replace(own, args=tuple(args))
+        return Runner(command=command, args=tuple(args or ()))
+
+    def _check_runner(self, fields: TaskFields) -> None:
+        if TERMINAL not in self.caller.toolsets:
+            raise UserError("A local agent runner needs the toolset terminal, which you lack.")
+        given = [n for n in ("model", "reasoning_effort", "toolsets") if _has(fields, n)]
+        if given:
+            raise UserError(
+                f"A local agent runner takes no {', '.join(given)}: it has a model and tools of "
+                "its own. Leave that out, or name a profile that runs on a model."
+            )
+
+    def _model(self, fields: TaskFields, profile: Profile | None) -> tuple[Ranked, str]:
+        catalogue, parent = self.offer.catalogue, self.offer.parent(self.caller)
+        if wanted := fields.model or self.call.model:
+            return tiers.named(catalogue, parent, wanted), ""
+        if profile is not None and profile.model is not None:
+            tiers.check(profile.model, f"profile {profile.name}", catalogue, parent)
+            return profile.model, profile.name
+        return parent, self.caller.client
+
+    def _toolsets(self, fields: TaskFields, profile: Profile | None) -> tuple[str, ...]:
+        """The call's, else the profile's, else the parent's; never more than the parent's."""
+        mine = self.caller.toolsets
+        deeper = depth(self.caller) + 1 < self.offer.max_depth
+        usable = tuple(name for name in mine if deeper or name != DELEGATION)
+        wanted = fields.toolsets if fields.toolsets is not None else self.call.toolsets
+        if wanted is None:
+            own = usable if profile is None or profile.toolsets is None else profile.toolsets
+            return tuple(name for name in usable if name in own)
+        if lacking := [name for name in wanted if name not in usable]:
+            raise UserError(
+                f"toolsets: {', '.join(lacking)[:200]} cannot be given to a child of yours. "
+                f"It can have: {', '.join(usable) or 'none'}."
+            )
+        return tuple(name for name in usable if name in wanted)
+
+    def _criteria(self, fields: TaskFields) -> tuple[Criterion, ...]:
+        own = () if fields is self.call else criteria.parse(fields.acceptance_criteria)
+        joined = criteria.join(own, criteria.parse(self.call.acceptance_criteria))
+        if lacking := criteria.lacking(joined, self.caller.toolsets):
+            raise UserError(lacking)
+        return joined
+
+
+def _has(fields: TaskFields, name: str) -> bool:
+    return name in fields.model_fields_set and getattr(fields, name) is not None

@@ -1,0 +1,96 @@
+"""The tool `delegate_task`: plans a call, lets its children work side by side, tells the result.
+
+A call that a restart cut is taken up again: each child goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from weakref import WeakValueDictionary
+
+from core.agent.together import together
+from core.delegation import definition, result
+from core.delegation.board import Board
+from core.delegation.child import Child
+from core.delegation.ports import ChildRef
+from core.delegation.result import ChildResult
+from core.delegation.task import DELEGATION, DelegateArguments, Offer, Task, plan
+from core.delegation.working import Surroundings
+from core.errors import Fenced, PursuitError
+from core.messages import TurnId
+from core.ports import ToolContext, ToolSpec
+from core.sessions.ports import TurnRef
+from core.tools.arguments import parse
+from core.transcript import ToolCall, ToolResult
+
+
+class DelegateTask:
+    """A `Tool` (see `core.ports`) whose started calls are taken up again after a restart."""
+
+    toolset: str = DELEGATION
+    resumable: bool = True
+
+    def __init__(self, offer: Offer) -> None:
+        self.spec: ToolSpec = definition.spec(offer)
+        self._offer = offer
+        self._around: Surroundings | None = None
+        self._slots: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+
+    def attach(self, around: Surroundings) -> None:
+        """Name what children work with, this tool among it; once, before the first call."""
+        self._around = around
+
+    async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
+        """See `Tool.run`. Raises UserError for a call in which anything is wrong; then no child
+        has started."""
+        around = self._around
+        assert around is not None  # noqa: S101 - `attach` comes first
+        arguments = parse(DelegateArguments, call.arguments, call.name)
+        tasks = plan(arguments, self._offer, context.caller)
+        began = around.clock.monotonic()
+        board = Board.of([task.title for task in tasks], around.clock.monotonic)
+        context.progress(board.text)
+        slots = self._slots.setdefault(context.turn, asyncio.Semaphore(self._offer.max_children))
+        seats = [Seat(around, task, board, number, context) for number, task in enumerate(tasks)]
+        results = await together(seat.fill(call.id, slots) for seat in seats)
+        receipt = result.receipt(results, around.clock.monotonic() - began)
+        return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
+
+    async def close_turn(self, turn: int) -> None:
+        """See `Tool.close_turn`: children end with the call that runs them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A child's place in its call and on the board."""
+
+    around: Surroundings
+    task: Task
+    board: Board
+    number: int
+    context: ToolContext
+
+    async def fill(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult:
+        """Let the child work as soon as there is a slot. A worker that cannot start is a failed
+        result, for its siblings go on."""
+        turn = TurnRef(self.context.address.key, TurnId(self.context.turn), self.context.attempt)
+        child = Child(
+            self.around,
+            self.task,
+            ChildRef(turn, f"{call_id}.{self.number}"),
+            self.context,
+            emit=partial(self.board.emit, self.number),
+            say=partial(self.board.say, self.number),
+        )
+        async with slots:
+            self.board.start(self.number)
+            try:
+                ended = await child.result()
+            except Fenced:
+                raise
+            except PursuitError as error:
+                ended = child.failed(str(error))
+        self.board.end(self.number, ended.line, good=ended.good)
+        return ended
