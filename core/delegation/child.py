@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from core.agent.compaction import total
 from core.agent.events import TurnEvent
 from core.delegation import acceptance, criteria, prompts
 from core.delegation.acceptance import Verdict
@@ -74,7 +75,7 @@ class Child:
             verdict = await self._check(run, done, receipts)
             both = {"work": done.to_json(), "verdict": verdict.to_json()}
             await run.log.keep(json.dumps(both))
-        used = _sum([run.state.used, run.log.used])
+        used = total((run.state.used, run.log.used))
         return Round(done, verdict, receipts, used, run.state.calls + run.log.calls)
 
     async def _open(self, ref: ChildRef, feedback: str) -> Run:
@@ -127,7 +128,7 @@ class Child:
             summary=await self._summary(last.work.text),
             verdict=last.verdict,
             calls=sum(each.calls for each in rounds),
-            used=_sum([each.used for each in rounds]),
+            used=total(tuple(each.used for each in rounds)),
             seconds=seconds,
             evidence=tuple(map(receipt_line, last.receipts[-EVIDENCE_SHOWN:])),
         )
@@ -157,11 +158,3 @@ class Child:
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
 
-
-def _sum(usages: Sequence[Usage]) -> Usage:
-    return Usage(
-        sum(usage.input_tokens for usage in usages),
-        sum(usage.cached_tokens for usage in usages),
-        sum(usage.output_tokens for usage in usages),
-        sum(usage.cost for usage in usages),
-    )
