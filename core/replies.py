@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+from core.transcript import Json
+
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 _STUCK = re.compile(r"(.)\1{15,}", re.DOTALL)
 """What a small model writes when it cannot stop: one character over and over."""
 
 
-def whole_json(text: str) -> object:
+def whole_json(text: str) -> Json:
     """The JSON value that the whole text is, perhaps in one code fence; never a part of it.
 
     Raises ValueError, with the reason, for anything else, also for an object with a key twice.
@@ -18,13 +20,14 @@ def whole_json(text: str) -> object:
     stripped = text.strip()
     inner = _FENCE.match(stripped)
     try:
-        return json.loads(
+        value: Json = json.loads(
             inner[1] if inner else stripped,
             object_pairs_hook=_without_twins,
             parse_constant=_refuse_constant,
         )
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+    return value
 
 
 def unstuck(text: str) -> str:

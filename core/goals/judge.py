@@ -244,7 +244,7 @@ def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unr
     return replace(word, done=False, reason=against) if against else word
 
 
-def _object(text: str) -> dict[str, object]:
+def _object(text: str) -> Mapping[str, object]:
     """The JSON object that is the whole text, else an empty one."""
     try:
         said = whole_json(text) if len(text) <= VERDICT_LIMIT else None
