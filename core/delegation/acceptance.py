@@ -1,0 +1,164 @@
+"""The independent check of a child's work: the host's own checks first, then one question to a
+judge for the rest. A judge that gives no word makes a verdict UNVERIFIED, never PASS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from core.delegation import json_schema, judge_prompts, local_acceptance
+from core.delegation.criteria import (
+    CommandSucceeds,
+    Criterion,
+    FileContains,
+    FileExists,
+    JsonSchema,
+    Judged,
+)
+from core.delegation.judge_prompts import Delivered
+from core.delegation.ports import Checks, Finding, Judge
+from core.delegation.reading import Reading, Unreadable, read_reply
+from core.delegation.verdict import Grade, Graded, Verdict, feedback
+from core.fence import one_line
+from core.goals.judge import PATIENCE_S
+from core.ports import Completion, Model, ModelFailure, Request, ToolContext, Usage
+from core.transcript import User
+
+__all__ = ["Ask", "Delivered", "Host", "Verdict", "ask_directly", "feedback", "verify"]
+
+MAX_OUTPUT = 24_000
+MAX_OUTPUT_SMALL = 6_000
+"""The most characters of an output that a judge can be shown; the small one's window is small."""
+WHY_LIMIT = 300
+
+Ask: TypeAlias = Callable[[Model, Request], Awaitable[Completion]]
+"""Makes a model call, and books it."""
+
+
+async def ask_directly(model: Model, request: Request) -> Completion:
+    """An `Ask` that keeps no books."""
+    return await model.complete(request)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the host checks with: its checks and whose workspace they look at."""
+
+    checks: Checks
+    context: ToolContext
+
+
+async def verify(
+    criteria: Sequence[Criterion],
+    work: Delivered,
+    host: Host,
+    judge: Judge,
+    ask: Ask = ask_directly,
+) -> tuple[Verdict, tuple[Usage, ...]]:
+    """Hold the work against its criteria. Failures are verdicts, not raises; also gives what the
+    judge's calls used, of which there are two at most."""
+    graded: dict[int, Graded] = {}
+    asked: dict[int, str] = {}
+    for n, criterion in enumerate(criteria, 1):
+        if isinstance(criterion, Judged):
+            asked[n] = criterion.text
+        else:
+            graded[n] = _by_host(n, await _look(criterion, work, host))
+    if not asked:
+        return Verdict(criteria=tuple(graded.values())), ()
+    limit = MAX_OUTPUT_SMALL if judge.small else MAX_OUTPUT
+    if len(work.output) > limit:
+        error = (
+            f"the output is too long to be shown whole ({len(work.output):,} characters, at most"
+            f" {limit:,})"
+        )
+        return _without_word(graded, asked, Verdict(criteria=(), error=error)), ()
+    blank = Verdict(criteria=(), judge=judge.model.name, independent=work.model != judge.ranked.id)
+    reading, used = await _Bench(judge, ask).question(work, asked)
+    if isinstance(reading, Unreadable):
+        return _without_word(graded, asked, replace(blank, error=reading.why)), used
+    graded |= reading.graded
+    whole = tuple(graded[n] for n in sorted(graded))
+    return replace(blank, criteria=whole, reasoning=reading.reasoning), used
+
+
+def _by_host(n: int, finding: Finding) -> Graded:
+    grade = {True: Grade.PASS, False: Grade.FAIL, None: Grade.UNCLEAR}[finding.met]
+    return Graded(n, grade, why=one_line(finding.why, WHY_LIMIT))
+
+
+async def _look(criterion: Criterion, work: Delivered, host: Host) -> Finding:
+    match criterion:
+        case FileExists(path):
+            return await host.checks.exists(host.context, path)
+        case FileContains(path, text):
+            return await host.checks.contains(host.context, path, text)
+        case CommandSucceeds(command):
+            return await host.checks.succeeds(host.context, command)
+        case JsonSchema(schema):
+            return await asyncio.to_thread(json_schema.fits, schema, work.output)
+        case Judged():
+            raise AssertionError("judged criteria are the judge's")
+        case _:
+            assert_never(criterion)
+
+
+def _without_word(
+    graded: Mapping[int, Graded], asked: Mapping[int, str], verdict: Verdict
+) -> Verdict:
+    """The verdict when the judge gave no word on what it was asked."""
+    unclear = {n: Graded(n, Grade.UNCLEAR, why=verdict.error) for n in asked}
+    known = {**graded, **unclear}
+    return replace(verdict, criteria=tuple(known[n] for n in sorted(known)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A judge and how it is asked."""
+
+    judge: Judge
+    ask: Ask
+
+    async def question(
+        self, work: Delivered, asked: Mapping[int, str]
+    ) -> tuple[Reading | Unreadable, tuple[Usage, ...]]:
+        """Ask, and once more where the reply could not be read."""
+        make = local_acceptance.request if self.judge.small else judge_prompts.request
+        request = make(work, asked, self.judge.timeout_s)
+        read = local_acceptance.evidence(work) if self.judge.small else _shown(request)
+        reading, used, again = await self._once(request, asked, read)
+        if not again or not isinstance(reading, Unreadable):
+            return reading, used
+        reading, more, _ = await self._once(_with_complaint(request, reading.why), asked, read)
+        return reading, used + more
+
+    async def _once(
+        self, request: Request, asked: Mapping[int, str], evidence: str
+    ) -> tuple[Reading | Unreadable, tuple[Usage, ...], bool]:
+        """A reading, what it used, and whether asking again can help."""
+        guard_s = self.judge.timeout_s + PATIENCE_S
+        try:
+            async with asyncio.timeout(guard_s):
+                said = await self.ask(self.judge.model, request)
+        except TimeoutError:
+            return Unreadable(f"the judge gave no verdict in {guard_s:g} s"), (), False
+        if isinstance(said, ModelFailure):
+            why = f"the judge failed: {one_line(said.message, WHY_LIMIT)}"
+            return Unreadable(why), (said.usage,), False
+        reading = read_reply(said, asked, evidence, strict=self.judge.small)
+        return reading, (said.usage,), True
+
+
+def _shown(request: Request) -> str:
+    return "\n".join(entry.text for entry in request.messages)
+
+
+def _with_complaint(request: Request, why: str) -> Request:
+    *before, last = request.messages
+    text = (
+        f"{last.text}\n\nYour last reply was of no use: {why}. Reply with the JSON object alone."
+    )
+    return replace(request, messages=(*before, User(text)))
