@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
+from core.delegation.ports import ChildStore
 from core.people import People
 from core.sessions.ports import Store
 from tests.contracts.store_rig import Opening
@@ -28,3 +29,9 @@ def people_of(store: Store) -> People:
     """The `People` of a back end's store."""
     assert isinstance(store, SqliteStore), store
     return store.people
+
+
+def children_of(store: Store) -> ChildStore:
+    """The `ChildStore` of a back end's store."""
+    assert isinstance(store, SqliteStore), store
+    return store.children

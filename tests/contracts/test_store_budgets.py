@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+
 import pytest
 
 from core.agent.steps import Replied
@@ -25,10 +28,26 @@ async def limited(rig: Rig, limits: str) -> Begun:
 
 
 async def reserve(
-    rig: Rig, begun: Begun, estimate: Estimate = TEN, seconds: float = 0.0
+    rig: Rig,
+    begun: Begun,
+    estimate: Estimate = TEN,
+    seconds: float = 0.0,
+    purpose: str = "agent",
 ) -> Reserved | CapReached | None:
     """Ask for one more call."""
-    return await rig.store.reserve(ref(begun), "main", estimate, seconds=seconds)
+    return await rig.store.reserve(ref(begun), "main", estimate, seconds=seconds, purpose=purpose)
+
+
+async def at_once(
+    rig: Rig, begun: Begun, estimate: Estimate = TEN, purposes: tuple[str, ...] = ("child",) * 3
+) -> list[Reserved | CapReached | None]:
+    """Some agents of a turn ask for a call each at the same time."""
+    async with asyncio.TaskGroup() as group:
+        asking = [
+            group.create_task(reserve(rig, begun, estimate, purpose=purpose))
+            for purpose in purposes
+        ]
+    return [task.result() for task in asking]
 
 
 async def test_without_caps_nothing_is_reserved(rig: Rig) -> None:
@@ -53,6 +72,21 @@ async def test_parallel_reservations_cannot_overshoot_a_cost_cap(rig: Rig) -> No
     begun = await limited(rig, "cost=0.025")
     answers = [await reserve(rig, begun) for _ in range(3)]
     assert [type(answer) for answer in answers] == [Reserved, Reserved, CapReached]
+
+
+@pytest.mark.parametrize("limits", ["tokens=25", "cost=0.025"])
+async def test_of_three_children_that_ask_at_once_only_those_are_let_that_fit(
+    rig: Rig, limits: str
+) -> None:
+    begun = await limited(rig, limits)
+    for _ in range(2):
+        answers = await at_once(rig, begun)
+        assert Counter(map(type, answers)) == {Reserved: 2, CapReached: 1}
+        for answer in answers:
+            if isinstance(answer, Reserved):
+                await rig.store.settle(answer.id, Usage())
+    answers = await at_once(rig, begun, purposes=("agent", "child", "acceptance_judge"))
+    assert Counter(map(type, answers)) == {Reserved: 2, CapReached: 1}
 
 
 async def test_a_cost_cap_covers_no_call_whose_price_nobody_knows(rig: Rig) -> None:
@@ -130,6 +164,30 @@ async def test_a_call_that_a_stop_cut_off_counts_with_its_input(rig: Rig) -> Non
     await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=1.0))
     await rig.tell("/goal")
     assert "Used: 10 tokens · $0.10" in (await rig.heard())[-1]
+
+
+async def test_the_calls_of_children_that_a_stop_cut_off_count_each_with_its_input(
+    rig: Rig,
+) -> None:
+    begun = await limited(rig, "tokens=1000")
+    _, returned, _ = await at_once(rig, begun, Estimate(tokens=40, cost=0.4, output=30))
+    assert isinstance(returned, Reserved)
+    await rig.store.settle(returned.id, Usage(5, 0, 2, 0.05))
+    await rig.tell("/stop")
+    await rig.end(begun, Ending(outcome=Outcome.STOPPED, seconds=1.0))
+    await rig.tell("/goal")
+    assert "Used: 27 tokens · $0.25" in (await rig.heard())[-1]
+
+
+async def test_the_calls_of_children_of_a_killed_attempt_count_in_full(rig: Rig) -> None:
+    begun = await limited(rig, "tokens=1000")
+    _, returned, _ = await at_once(rig, begun, Estimate(tokens=40, cost=0.4, output=30))
+    assert isinstance(returned, Reserved)
+    await rig.store.settle(returned.id, Usage(5, 0, 2, 0.05))
+    await rig.restart()
+    await rig.answer(await rig.turn())
+    await rig.tell("/goal")
+    assert "Used: 87 tokens · $0.85" in (await rig.heard())[-1]
 
 
 async def test_a_call_of_a_killed_attempt_counts_in_full(rig: Rig) -> None:
