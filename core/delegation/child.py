@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 
 from core.agent.compaction import total
 from core.agent.events import TurnEvent
-from core.delegation import acceptance, criteria, prompts
-from core.delegation.acceptance import Verdict
+from core.delegation import criteria, prompts
+from core.delegation.acceptance import Host, verify
 from core.delegation.child_log import ChildLog
+from core.delegation.judge_prompts import Delivered
 from core.delegation.ports import ChildRef
 from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
+from core.delegation.verdict import Grade, Graded, Ruling, Verdict, feedback
 from core.delegation.worker import Agent
 from core.delegation.working import Run, Surroundings, stored_receipts, work
 from core.goals.judge import receipt_line
@@ -56,14 +58,14 @@ class Child:
         started = self.around.clock.monotonic()
         first = await self._round(self.ref)
         rounds = [first]
-        if self.task.retry and first.verdict is not None and first.verdict.failed:
-            feedback = acceptance.feedback(first.verdict, self.task.criteria)
+        if self.task.retry and first.verdict and first.verdict.verdict is Ruling.FAIL:
+            told = feedback(first.verdict, self.task.criteria)
             again = replace(self.ref, path=f"{self.ref.path}~2")
-            rounds.append(await self._round(again, feedback))
+            rounds.append(await self._round(again, told))
         return await self._result(rounds, self.around.clock.monotonic() - started)
 
-    async def _round(self, ref: ChildRef, feedback: str = "") -> Round:
-        run = await self._open(ref, feedback)
+    async def _round(self, ref: ChildRef, mend: str = "") -> Round:
+        run = await self._open(ref, mend)
         kept = json.loads(run.state.kept or "{}")
         if "work" in kept:
             done, receipts = Work.from_json(kept["work"]), stored_receipts(run)
@@ -78,14 +80,14 @@ class Child:
         used = total((run.state.used, run.log.used))
         return Round(done, verdict, receipts, used, run.state.calls + run.log.calls)
 
-    async def _open(self, ref: ChildRef, feedback: str) -> Run:
+    async def _open(self, ref: ChildRef, mend: str) -> Run:
         around, task = self.around, self.task
         brief = prompts.brief(
             task.goal,
             context=task.context,
             constraints=task.profile.constraints if task.profile else "",
             criteria=[criteria.words(criterion) for criterion in task.criteria],
-            feedback=feedback,
+            feedback=mend,
         )
         return Run(
             task=task,
@@ -99,27 +101,24 @@ class Child:
         )
 
     async def _check(self, run: Run, done: Work, receipts: Sequence[ReceiptOf]) -> Verdict:
-        """Hold the work against its criteria."""
-        judge = self.around.staff.judge()
-        worker = self.task.worker
-        child = worker.model.id if isinstance(worker, Agent) else None
+        """Hold the work against its criteria. Where there is none, each of them is unclear."""
+        task = self.task
         if done.status is not Status.OK:
             why = UNJUDGED.format(status=done.status.value)
-            return acceptance.unjudged(self.task.criteria, judge, child=child, error=why)
-        self.say("being checked")
-        return await acceptance.check(
-            acceptance.Subject(
-                objective=self.task.goal,
-                criteria=self.task.criteria,
-                output=done.text,
-                receipts=receipts if isinstance(worker, Agent) else None,
-                child=child,
-            ),
-            judge,
-            checks=self.around.checks,
-            context=self.context,
-            ask=run.log.judge.ask,
+            unclear = (Graded(n, Grade.UNCLEAR, why=why) for n, _ in enumerate(task.criteria, 1))
+            return Verdict(criteria=tuple(unclear), error=why)
+        agent = task.worker if isinstance(task.worker, Agent) else None
+        delivered = Delivered(
+            objective=task.goal,
+            output=done.text,
+            receipts=receipts if agent else None,
+            model=agent.model.id if agent else None,
         )
+        self.say("being checked")
+        host = Host(self.around.checks, self.context)
+        judge = self.around.staff.judge()
+        verdict, _ = await verify(task.criteria, delivered, host, judge, run.log.judge.ask)
+        return verdict
 
     async def _result(self, rounds: Sequence[Round], seconds: float) -> ChildResult:
         last = rounds[-1]
@@ -157,4 +156,3 @@ class Child:
         half = SUMMARY_CHARS // 2
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
-

@@ -16,9 +16,9 @@ from core.transcript import Json
 
 NAME = "delegate_task"
 DESCRIPTION = (
-    "Hand a task to a child agent, or up to {most} tasks to children that work in parallel. A child"
-    " works in your workspace with your tools, sees nothing of this conversation, and returns one"
-    " result. With acceptance_criteria an independent judge checks its work."
+    "Hand a task to a child agent, or up to {most} tasks to children that work in parallel. A"
+    " child works in your workspace with your tools, sees nothing of this conversation, and"
+    " returns one result. With acceptance_criteria an independent judge checks its work."
 )
 
 

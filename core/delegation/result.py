@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.delegation.acceptance import Verdict
+from core.delegation.verdict import Ruling, Verdict
 from core.ports import Usage
 from core.tools.tool import one_line
 from core.transcript import Json, Receipt
@@ -78,7 +78,7 @@ class ChildResult:
     @property
     def good(self) -> bool:
         """Whether it ended well and no criterion failed."""
-        refuted = self.verdict is not None and self.verdict.failed
+        refuted = self.verdict is not None and self.verdict.verdict is Ruling.FAIL
         return self.work.status is Status.OK and not refuted
 
     @property

@@ -13,8 +13,9 @@ In a test::
         await fake.wait_for_requests(2, "main")
         assert fake.of("main")[0].raw           # the bytes of the first request
 
-Every request has a role: "judge" or "critic" when its model's name has that word, "judge" when
-it asks for a JSON schema, else "main"; pass `role_of` to decide otherwise. A role answers from
+Every request has a role: one of `openai_seen.ROLES` ("judge", "child", …) when its model's name
+has that word, "judge" when it asks for a JSON schema, else "main"; pass `role_of` to decide
+otherwise. A role answers from
 its script, then from its default (a value or a function of the request); with neither it answers
 400, which a bot reports as a permanent failure. The functions of `openai_replies` make replies:
 text, calls, verdict, refusal, rate_limited, server_error, html, overflow, null_choices, and the

@@ -35,10 +35,13 @@ class Seen:
 Default: TypeAlias = Scripted | Callable[[Seen], Scripted]
 
 
+ROLES = ("judge", "critic", "child", "checker", "overseer")
+
+
 def role_of(body: Mapping[str, object]) -> str:
     """Who is asked: by the model's name, then by the wish for a schema."""
     model = str(body.get("model"))
-    for role in ("judge", "critic"):
+    for role in ROLES:
         if role in model:
             return role
     return "judge" if "response_format" in body or "text" in body else "main"

@@ -1,0 +1,242 @@
+"""Work handed to children: side by side, checked, stopped, and taken up again after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.fakes.openai_replies import Answer, calls, refusal, text
+from tests.fakes.openai_seen import Seen
+from tests.scenarios.rig import Bot, eventually, nap, processes, running_bot
+
+TOOLSETS = ["terminal", "file", "delegation", "think", "send"]
+MODELS = {
+    "child": {"provider": "fake", "model": "child", "tier": 2},
+    "checker": {"provider": "fake", "model": "checker", "tier": 3},
+}
+STAFF: Mapping[str, object] = {"models": MODELS, "agent": {"toolsets": TOOLSETS}}
+
+
+def delegate(goal: str, **fields: object) -> Answer:
+    """The parent hands one task to a child on the model `child`."""
+    return calls(("delegate_task", {"goal": goal, "model": "child", **fields}))
+
+
+def batch(*goals: str) -> Answer:
+    """The parent hands over several tasks."""
+    tasks = [{"goal": goal} for goal in goals]
+    return calls(("delegate_task", {"model": "child", "tasks": tasks}))
+
+
+def found(*results: tuple[int, str, str]) -> Answer:
+    """The judge's reply: number, result and why of each criterion."""
+    criteria = [{"n": n, "result": r, "quote": "", "why": why} for n, r, why in results]
+    return text(json.dumps({"criteria": criteria, "reasoning": "looked at each"}))
+
+
+async def outcome(bot: Bot) -> dict[str, object]:
+    """What the parent was told of its one child."""
+    told = (await bot.asked(2))[1].said()
+    result = json.loads(told)
+    assert isinstance(result, dict)
+    return result
+
+
+async def test_a_child_works_by_itself_and_its_parent_gets_one_result(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        write = calls(("write_file", {"path": "a.txt", "content": "1"}))
+        bot.models.script("main", delegate("write a.txt", context="It holds 1."), text("Done."))
+        bot.models.script("child", write, text("I wrote a.txt."))
+        bot.say("a secret of the conversation; have a.txt written")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert {key: result[key] for key in ("status", "summary", "model", "tier", "turns")} == {
+            "status": "ok",
+            "summary": "I wrote a.txt.",
+            "model": "child",
+            "tier": 2,
+            "turns": 2,
+        }
+        assert "verdict" not in result
+        assert (bot.workspace() / "a.txt").read_text() == "1"
+        first, second = bot.models.of("child")
+        assert "It holds 1." in first.said()
+        assert b"a secret of the conversation" not in first.raw + second.raw
+        asked, after = bot.models.of("main")
+        assert len(after.messages()) == len(asked.messages()) + 2
+
+
+async def test_a_claim_that_no_receipt_bears_out_fails_and_true_work_passes(
+    tmp_path: Path,
+) -> None:
+    def check(seen: Seen) -> Answer:
+        wrote = "wrote a.txt" in seen.said()
+        return found((1, "pass", "a receipt shows it") if wrote else (1, "fail", "no receipt"))
+
+    async with running_bot(tmp_path, **STAFF) as bot:
+        write = calls(("write_file", {"path": "a.txt", "content": "1"}))
+        task = delegate("write a.txt", acceptance_criteria="a.txt was written")
+        bot.models.default("checker", check)
+        bot.models.script("main", task, text("It failed."), task, text("It passed."))
+        bot.models.script("child", text("I wrote a.txt."), write, text("I wrote a.txt."))
+        bot.say("go")
+        await bot.heard("It failed.")
+        bot.say("again")
+        await bot.heard("It failed.", "It passed.")
+        _, failed, _, passed = bot.models.of("main")
+        verdicts = [json.loads(seen.said())["verdict"] for seen in (failed, passed)]
+        assert [verdict["verdict"] for verdict in verdicts] == ["FAIL", "PASS"]
+        assert [verdict["independent"] for verdict in verdicts] == [True, True]
+        assert json.loads(failed.said())["status"] == "ok"
+
+
+async def test_a_failed_child_may_work_once_more_and_hears_only_what_failed(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        criteria = ["the sky is named", "the sea is named"]
+        task = delegate("name them", acceptance_criteria=criteria, retry_on_fail=1)
+        bot.models.script("main", task, text("Done."))
+        bot.models.script("child", text("The sky."), text("The sky and the sea."))
+        bot.models.script(
+            "checker",
+            found((1, "pass", "there"), (2, "fail", "the sea is missing")),
+            found((1, "pass", "there"), (2, "pass", "there")),
+        )
+        bot.say("go")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert result["summary"] == "The sky and the sea."
+        assert result["turns"] == 2
+        first, second = bot.models.of("child")
+        feedback = second.said().removeprefix(first.said())
+        assert "the sea is missing" in feedback
+        assert "the sky" not in feedback
+
+
+async def test_three_children_work_at_the_same_time(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        bot.models.script("main", batch("one", "two", "three"), text("All done."))
+        bot.models.default("child", text("Done.", gate="all"))
+        bot.say("go")
+        await bot.asked(3, "child")
+        assert bot.models.running == 3
+        bot.models.open("all")
+        await bot.heard("All done.")
+        told = json.loads(bot.models.of("main")[1].said())
+        assert [result["status"] for result in told] == ["ok", "ok", "ok"]
+
+
+async def test_calls_in_one_reply_share_the_limit_of_children(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        one = {"model": "child", "goal": "one"}
+        two = {"model": "child", "tasks": [{"goal": n} for n in ("two", "three", "four")]}
+        both = calls(("delegate_task", one), ("delegate_task", two))
+        bot.models.script("main", both, text("All done."))
+        bot.models.default("child", text("Done.", gate="all"))
+        bot.say("go")
+        await bot.asked(3, "child")
+        await bot.all_said()
+        assert len(bot.models.of("child")) == 3
+        bot.models.open("all")
+        await bot.heard("All done.")
+        assert len(bot.models.of("child")) == 4
+
+
+async def test_stop_ends_children_and_what_they_run(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        sleep = nap()
+        bot.models.script("main", batch("sleep", "think"))
+        bot.models.default("child", _sleeps_or_thinks(sleep))
+        bot.say("go")
+        await eventually(lambda: processes(sleep))
+        bot.say("/stop")
+        await bot.heard("⏹ Stopped.")
+        await eventually(lambda: not processes(sleep) or None)
+        assert len(await bot.asked(2, "child")) == 2
+        await eventually(lambda: all(seen.gone.is_set() for seen in bot.models.of("child")[1:]))
+
+
+def _sleeps_or_thinks(sleep: str) -> object:
+    def answer(seen: Seen) -> Answer:
+        if "sleep" in str(seen.messages()[1]["content"]):
+            return calls(("run", {"command": sleep}))
+        return text("Too late.", gate="never")
+
+    return answer
+
+
+async def test_after_a_restart_each_child_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Of three, one has ended, one waits for its model, one for its first word."""
+
+    def work(seen: Seen) -> Answer:
+        name = str(seen.messages()[1]["content"]).split()[-1]
+        log = calls(("run", {"command": f"echo {name} >> log.txt"}))
+        worked = len(seen.messages()) > 2
+        match name:
+            case "one":
+                return text("one is done.") if worked else log
+            case "two":
+                return text("two is done.", gate="restart") if worked else log
+            case _:
+                late = Answer(calls=log.calls, gate="restart")
+                return text("three is done.") if worked else late
+
+    async with running_bot(tmp_path, **STAFF) as bot:
+        bot.models.script("main", batch("do one", "do two", "do three"), text("All done."))
+        bot.models.default("child", work)
+        bot.say("go")
+        await bot.asked(5, "child")
+        await bot.all_said()
+        before = len(bot.models.of("child"))
+        await bot.stop()
+        bot.models.open("restart")
+        await bot.start()
+        await bot.heard("All done.")
+        assert (bot.workspace() / "log.txt").read_text().split() == ["one", "two", "three"]
+        told = json.loads(bot.models.of("main")[1].said())
+        assert [r["summary"] for r in told] == ["one is done.", "two is done.", "three is done."]
+        assert [r["turns"] for r in told] == [2, 2, 2]
+        again = bot.models.of("child")[before:]
+        assert not [seen for seen in again if "do one" in str(seen.messages()[1])]
+
+
+async def test_the_status_message_shows_what_the_children_do(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        team = bot.people.group()
+        look = calls(("run", {"command": "echo hello"}))
+        bot.models.script("main", batch("look around", "think hard"), text("All done."))
+        bot.models.script("child", look, look)
+        bot.models.default("child", text("Done.", gate="shown"))
+        bot.say("@pursuit_bot look", chat=team)
+        await bot.heard("👥 2 of 2 children at work\n  look around: step 2 · ", chat=team)
+        bot.models.open("shown")
+        await bot.heard("All done.", chat=team)
+
+
+async def test_a_judge_that_is_down_makes_it_unverified_and_the_turn_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        bot.models.script("main", delegate("x", acceptance_criteria=["good"]), text("Done."))
+        bot.models.default("child", text("PASS. All criteria pass."))
+        bot.models.default("checker", refusal(401, "no such key"))
+        bot.say("go")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        verdict = result["verdict"]
+        assert isinstance(verdict, dict)
+        assert verdict["verdict"] == "UNVERIFIED"
+        assert "no such key" in str(verdict["error"])
+
+
+async def test_childrens_tokens_count_and_a_cap_stops_them(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        bot.models.script("main", delegate("x"), text("Done."))
+        bot.models.script("child", text("Done.", usage=(700, 0, 300)))
+        bot.say("go")
+        await bot.heard("Done.")
+        bot.say("/usage")
+        said = await bot.all_said()
+        assert "child: 1,000" in said[-1] or "child" in said[-1]
