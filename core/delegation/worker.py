@@ -30,13 +30,15 @@ class RunnerMode(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """A local agent runner: the program, all of its environment beside the sandbox's own, and
-    whether it may use the network (None: as commands may)."""
+    whether it may use the network (None: as commands may). `lacking` is "", or why it cannot be
+    started: something that the settings take from elsewhere is not there."""
 
     command: str
     args: tuple[str, ...] = ()
     mode: RunnerMode = RunnerMode.ACP
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     network: bool | None = None
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ from core.delegation.ports import (
 from core.delegation.result import Status, Work
 from core.delegation.task import Task
 from core.delegation.worker import Agent, Runner
+from core.errors import UserError
 from core.ports import Caller, Clock, Line, Model, ToolContext
 from core.sessions.ports import ReceiptOf
 from core.sessions.receipts import receipts_of
@@ -181,6 +182,8 @@ async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work:
     """Let a local agent runner work. Nothing of it is stored, so it is begun once."""
     if run.state.tries > 1:
         return Work(status=Status.INTERRUPTED, error=CUT)
+    if runner.lacking:
+        raise UserError(runner.lacking)
     end = await around.runners.run(
         runner,
         run.brief,

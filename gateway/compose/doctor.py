@@ -35,7 +35,7 @@ from gateway.doctor.machine import check_clock, check_disk, check_files, check_p
 from gateway.doctor.places import check_file, check_folder
 from gateway.doctor.processes import check_processes, holder
 from gateway.settings import Choice, Settings, chosen, secrets_of
-from gateway.settings.choice import JOBS
+from gateway.settings.choice import jobs
 from gateway.settings.schema import LOCAL_MODEL
 
 SANDBOX = "sandbox"
@@ -144,7 +144,7 @@ async def _platforms(settings: Settings, http: aiohttp.ClientSession) -> AsyncIt
 
 async def _models(settings: Settings) -> AsyncIterator[Finding]:
     """One tiny call to each model that has a job."""
-    used = {choice.name: choice for choice in (chosen(settings, job) for job in JOBS)}
+    used = {choice.name: choice for choice in (chosen(settings, job) for job in jobs(settings))}
     models = Models(settings, None)
     try:
         remote = {name: models.of(choice) for name, choice in used.items() if not choice.local}
@@ -214,7 +214,7 @@ async def _server_times(settings: Settings, http: aiohttp.ClientSession) -> Asyn
 
 def _servers(settings: Settings) -> set[str]:
     platforms, tokens = settings.platforms, _tokens(settings)
-    used = [chosen(settings, job) for job in JOBS]
+    used = [chosen(settings, job) for job in jobs(settings)]
     urls = [c.provider.base_url or OPENAI_URL for c in used if not c.local]
     urls += [platforms.telegram.base_url or TELEGRAM_URL] if "telegram" in tokens else []
     urls += [platforms.discord.api_base or API_BASE] if "discord" in tokens else []

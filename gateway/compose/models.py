@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.openai.options import ModelOptions, Price, ProviderOptions
@@ -20,6 +20,8 @@ from gateway.compose.setup import Endpoint
 from gateway.errors import KeyPath
 from gateway.limits import LimitedModel
 from gateway.settings import Choice, Settings
+from gateway.settings.schema import Task
+from gateway.settings.work import Profile
 
 if TYPE_CHECKING:
     from adapters.openai.provider import Provider
@@ -39,45 +41,45 @@ class Models:
 
     def __init__(self, settings: Settings, local: Endpoint | None) -> None:
         self._local = local
-        self._options: dict[str, ProviderOptions] = {}
-        self._providers: dict[str, Provider] = {}
+        self._wanted: dict[ProviderOptions, None] = {}
+        self._providers: dict[ProviderOptions, Provider] = {}
         self._loaded = asyncio.Event()
+        self._making = asyncio.Lock()
         self._slots = asyncio.Semaphore(settings.agent.max_model_calls)
         self._local_slots = asyncio.Semaphore(LOCAL_SLOTS)
         self._settings = settings
 
-    def of(self, choice: Choice) -> Model:
-        """The model of a choice. Raises UserError for settings that no client can use."""
-        name = choice.model.provider
-        if name not in self._options:
-            self._options[name] = self._endpoint(choice)
+    def of(self, choice: Choice, at: ProviderOptions | None = None) -> Model:
+        """The model of a choice, `at` its own endpoint when None. Endpoints that are the same
+        share their connections. Raises UserError for settings that no client can use."""
+        at = self.endpoint(choice) if at is None else at
+        self._wanted[at] = None
         options = _options(choice, self._settings.place(self._model_key(choice)))
-        make = cache(partial(self._make, options, name))
-        model = _LateModel(options, self._options[name], self._loaded, make)
+        model = _LateModel(options, at, partial(self._make, options, at))
         return LimitedModel(model, self._local_slots if choice.local else self._slots)
 
     async def load(self) -> None:
-        """Load the SDK and make the clients."""
-        await asyncio.to_thread(self._load)
+        """Load the SDK and make the clients that are wanted by now."""
+        self._providers = await asyncio.to_thread(_made, list(self._wanted))
+        gc.freeze()  # as the start does with what it has loaded
         self._loaded.set()
 
-    def _load(self) -> None:
-        from adapters.openai.provider import Provider  # noqa: PLC0415 - see the module
-
-        self._providers = {name: Provider(options) for name, options in self._options.items()}
-        gc.freeze()  # as the start does with what it has loaded
-
-    def _make(self, options: ModelOptions, provider: str) -> Model:
+    async def _make(self, options: ModelOptions, at: ProviderOptions) -> Model:
+        await self._loaded.wait()
         from adapters.openai.model import OpenAIModel  # noqa: PLC0415 - loaded by now
 
-        return OpenAIModel(options, self._providers[provider])
+        async with self._making:
+            if at not in self._providers:  # first wanted when a child started
+                self._providers |= await asyncio.to_thread(_made, [at])
+        return OpenAIModel(options, self._providers[at])
 
     async def close(self) -> None:
         """End the connections."""
-        for provider in self._providers.values():
+        for provider in list(self._providers.values()):
             await provider.close()
 
-    def _endpoint(self, choice: Choice) -> ProviderOptions:
+    def endpoint(self, choice: Choice) -> ProviderOptions:
+        """Where a choice's model is served. Raises UserError for what cannot be called."""
         provider = choice.provider
         if choice.local:
             if self._local is None:
@@ -103,38 +105,50 @@ class Models:
         )
 
     def _model_key(self, choice: Choice) -> KeyPath:
-        """Where the id of a model is set: in the catalogue, or raw at a task."""
+        """Where the id of a model is set: in the catalogue, or raw at a task or a profile."""
         if choice.name in self._settings.models:
             return ("models", choice.name, "model")
-        judge = self._settings.auxiliary.goal_judge
+        auxiliary, profiles = self._settings.auxiliary, self._settings.delegation.profiles
+        named: dict[KeyPath, Task | Profile] = {
+            **{
+                ("auxiliary", key): getattr(auxiliary, key) for key in type(auxiliary).model_fields
+            },
+            **{("delegation", "profiles", key): profile for key, profile in profiles.items()},
+        }
         raw = (choice.model.provider, choice.model.model)
-        task = "goal_judge" if (judge.provider, judge.model) == raw else "compaction"
-        return ("auxiliary", task, "model")
+        at = next(path for path, by in named.items() if (by.provider, by.model) == raw)
+        return (*at, "model")
+
+
+def _made(wanted: list[ProviderOptions]) -> dict[ProviderOptions, Provider]:
+    from adapters.openai.provider import Provider  # noqa: PLC0415 - see the module
+
+    return {options: Provider(options) for options in wanted}
 
 
 class _LateModel:
-    """A `Model` whose calls wait until the SDK is `loaded`; then `make` gives the real one."""
+    """A `Model` that `make` gives once the SDK is loaded, at its first call."""
 
     def __init__(
         self,
         options: ModelOptions,
         provider: ProviderOptions,
-        loaded: asyncio.Event,
-        make: Callable[[], Model],
+        make: Callable[[], Awaitable[Model]],
     ) -> None:
         self.name = options.name
         self.context_tokens = options.context_tokens
         self.max_output_tokens = options.max_output_tokens
         self._price = PriceTag.of_model(options, provider)
-        self._loaded = loaded
         self._make = make
+        self._model: Model | None = None
 
     async def complete(
         self, request: Request, on_text: Callable[[str], None] | None = None
     ) -> Completion:
         """See `Model.complete`."""
-        await self._loaded.wait()
-        return await self._make().complete(request, on_text)
+        if self._model is None:
+            self._model = await self._make()
+        return await self._model.complete(request, on_text)
 
     def price(self, usage: Usage) -> float | None:
         """See `Model.price`."""

@@ -16,7 +16,7 @@ from gateway.access import Access
 from gateway.health.vitals import Vitals
 from gateway.lanes import TurnWorker
 from gateway.redact import Redactor
-from gateway.settings import Job, Settings
+from gateway.settings import Purpose, Settings
 from gateway.settings.schema import Health
 
 
@@ -84,8 +84,8 @@ class Counting(Protocol):
         """The worker, with its turns counted."""
         ...
 
-    def counted_calls(self, model: Model, job: Job) -> Model:
-        """The model, with its calls counted as those of a job."""
+    def counted_calls(self, model: Model, job: Purpose) -> Model:
+        """The model, with its calls counted as made for a purpose."""
         ...
 
 

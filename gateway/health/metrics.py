@@ -19,7 +19,7 @@ from core.ports import Clock, Completion, Model, ModelFailure, Request, Usage
 from core.sessions.ports import Begun, Ending, TurnRef
 from gateway.health.vitals import State, Vitals
 from gateway.lanes import TurnWorker
-from gateway.settings import Job
+from gateway.settings import Purpose
 
 _TURNS = (1, 5, 15, 60, 300, 900, 3600)
 _CALLS = (0.5, 1, 2, 5, 10, 30, 60, 120)
@@ -79,7 +79,7 @@ class Metrics:
         """The worker, with its turns counted."""
         return _CountedTurns(worker, self, self._clock)
 
-    def counted_calls(self, model: Model, job: Job) -> Model:
+    def counted_calls(self, model: Model, job: Purpose) -> Model:
         """The model, with its calls counted as those of a job."""
         return _CountedCalls(model, self, job, self._clock)
 
@@ -93,11 +93,13 @@ class Metrics:
         self._turns.labels(outcome).inc()
         self._turn_s.observe(seconds)
 
-    def call_began(self, job: Job) -> None:
+    def call_began(self, job: Purpose) -> None:
         """A call is under way; this counts its wait for a slot too."""
         self._in_flight.labels(job).inc()
 
-    def call_ended(self, job: Job, model: str, done: Completion | None, seconds: float) -> None:
+    def call_ended(
+        self, job: Purpose, model: str, done: Completion | None, seconds: float
+    ) -> None:
         """It is over; None for one that was cut off."""
         self._in_flight.labels(job).dec()
         self._call_s.labels(job).observe(seconds)
@@ -135,14 +137,14 @@ class _CountedTurns:
 class _CountedCalls:
     """A `Model` whose calls are counted."""
 
-    def __init__(self, model: Model, metrics: Metrics, job: Job, clock: Clock) -> None:
+    def __init__(self, model: Model, metrics: Metrics, job: Purpose, clock: Clock) -> None:
         self.name = model.name
         self.context_tokens = model.context_tokens
         self.max_output_tokens = model.max_output_tokens
         self.price = model.price
         self._model = model
         self._metrics = metrics
-        self._job: Job = job
+        self._job: Purpose = job
         self._clock = clock
 
     async def complete(

@@ -6,7 +6,14 @@ Nothing else in the program reads a configuration file or the environment.
 from __future__ import annotations
 
 from gateway.errors import ConfigError, NoPermission, Problem
-from gateway.settings.choice import Choice, Job, catalogue, chosen, uses_local_model
+from gateway.settings.choice import (
+    Choice,
+    Job,
+    Purpose,
+    catalogue,
+    chosen,
+    uses_local_model,
+)
 from gateway.settings.layers import Layer
 from gateway.settings.load import (
     config_file,
@@ -29,6 +36,7 @@ __all__ = [
     "Layer",
     "NoPermission",
     "Problem",
+    "Purpose",
     "ServiceManager",
     "Settings",
     "catalogue",

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from gateway.settings.schema import Model, Provider, Settings, Task
+from gateway.settings.work import OF_SERVER
 
-Job: TypeAlias = Literal["agent", "goal_judge", "compaction"]
-JOBS: tuple[Job, ...] = ("agent", "goal_judge", "compaction")
+Job: TypeAlias = Literal["agent", "goal_judge", "compaction", "acceptance_judge"]
+"""What the settings choose a model for."""
+Purpose: TypeAlias = Job | Literal["child"]
+"""What a model is called for."""
+JOBS: tuple[Job, ...] = ("agent", "goal_judge", "compaction", "acceptance_judge")
+LOCAL_TOOLSETS = ("terminal", "file")
+"""The embedded model takes few tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +49,73 @@ def chosen(settings: Settings, job: Job) -> Choice:
             return _of_task(settings, settings.auxiliary.goal_judge, default)
         case "compaction":
             return _of_task(settings, settings.auxiliary.compaction, _lowest_tier(settings))
+        case "acceptance_judge":
+            judge = settings.auxiliary.acceptance_judge
+            return _of_task(settings, judge, _lowest_tier(settings))
+
+
+def raw(settings: Settings, provider: str, model_id: str, tier: int | None = None) -> Choice:
+    """A model that is in no catalogue; without a `tier` it is on the agent's own."""
+    tier = tier or chosen(settings, "agent").model.tier
+    model = Model(provider=provider, model=model_id, tier=tier)
+    return Choice(f"{provider}/{model_id}", model, settings.providers[provider])
+
+
+def of_profile(settings: Settings, name: str) -> Choice | None:
+    """A profile's own model, by loaded settings; None where it has none, inherits one, or wants
+    a variable for its name that has no value."""
+    profile = settings.delegation.profiles[name]
+    if profile.model is None:
+        return None
+    if profile.provider is not None:
+        return raw(settings, profile.provider, profile.model, profile.tier)
+    return catalogue(settings, profile.model) if profile.model in settings.models else None
+
+
+def toolsets(settings: Settings) -> tuple[str, ...]:
+    """What the agent may use: as it is set, or what its model can do with."""
+    agent = settings.agent
+    if "toolsets" in agent.model_fields_set:
+        return agent.toolsets
+    if chosen(settings, "agent").local:
+        return LOCAL_TOOLSETS
+    servers = (name for name, server in settings.mcp.servers.items() if server.enabled)
+    return (*agent.toolsets, *(f"{OF_SERVER}{name}" for name in servers))
+
+
+def delegates(settings: Settings) -> bool:
+    """Whether the agent can hand work to children."""
+    return "delegation" in toolsets(settings)
+
+
+def jobs(settings: Settings) -> tuple[Job, ...]:
+    """The jobs that there are in this set-up: without delegation nobody judges its results."""
+    return tuple(job for job in JOBS if job != "acceptance_judge" or delegates(settings))
 
 
 def uses_local_model(settings: Settings) -> bool:
-    """Whether any job runs on the embedded model."""
-    return any(chosen(settings, job).local for job in JOBS)
+    """Whether any job, or a child by its profile, runs on the embedded model."""
+    profiles = settings.delegation.profiles if delegates(settings) else ()
+    own = (of_profile(settings, name) for name in profiles)
+    used = (*(chosen(settings, job) for job in jobs(settings)), *filter(None, own))
+    return any(choice.local for choice in used)
+
+
+def no_such(kind: str, name: str, known: Mapping[str, object]) -> str:
+    """What to say of a model or a provider that is not there."""
+    close = get_close_matches(name, known, 1)
+    if close:
+        return f"there is no {kind} {name!r}; did you mean `{close[0]}`?"
+    if not known:
+        return f"there is no {kind} {name!r}: there are none under `{kind}s`"
+    listed = ", ".join(sorted(known))
+    return f"there is no {kind} {name!r} under `{kind}s` (there: {listed})"
 
 
 def _of_task(settings: Settings, task: Task, default: str) -> Choice:
     if task.provider is None:
         return catalogue(settings, task.model or default)
-    raw = task.model or ""
-    tier = chosen(settings, "agent").model.tier
-    model = Model(provider=task.provider, model=raw, tier=tier)
-    return Choice(f"{task.provider}/{raw}", model, settings.providers[task.provider])
+    return raw(settings, task.provider, task.model or "")
 
 
 def _lowest_tier(settings: Settings) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic_core import ErrorDetails
 
 from gateway.errors import KeyPath
 from gateway.settings.keys import is_secret, later, nearest
 from gateway.settings.values import HTTP_URL, HTTPS_URL, NAME
+from gateway.settings.work import (
+    ENV_NAME,
+    HEADER_NAME,
+    OF_SERVER,
+    SERVER_NAME,
+    TOOLSETS,
+    URL_WITH_QUERY,
+)
 
 KEY_MARK = "[key]"
 """pydantic ends a location with this when a mapping's key is at fault, not its value."""
@@ -34,8 +40,12 @@ _PATTERNS = {
     NAME: "a name is made of lower-case letters, digits, `_`, `-` and `.`, at most 64",
     HTTP_URL: "must be an address such as https://host/path, without `?` and `#`",
     HTTPS_URL: "must be an address that begins with https://, without `?` and `#`",
+    URL_WITH_QUERY: "must be an address such as https://host/path",
+    ENV_NAME: "a variable's name is made of letters, digits and `_`",
+    HEADER_NAME: "a header's name is made of letters, digits and `-`",
+    SERVER_NAME: "a server's name is made of lower-case letters, digits, `_` and `-`, at most 32",
 }
-_LATER_TOOLSETS = {"delegation": "delegation", "ask": "escalations"}
+_LATER_TOOLSETS = {"ask": "escalations"}
 
 
 def explain(error: ErrorDetails, path: KeyPath) -> str:
@@ -53,7 +63,9 @@ def explain(error: ErrorDetails, path: KeyPath) -> str:
         case "missing":
             return "is needed and has no default"
         case "literal_error":
-            return _not_among(path, error["input"], context, found)
+            return f"expected {context['expected']}, found {found}"
+        case "toolset":
+            return _no_toolset(str(error["input"]), found)
         case "string_too_short":
             return "must not be empty"
         case "string_pattern_mismatch":
@@ -99,10 +111,11 @@ def _unknown(path: KeyPath) -> str:
     return f"unknown key; did you mean `{meant}`?" if meant else "unknown key"
 
 
-def _not_among(path: KeyPath, value: object, context: Mapping[str, object], found: str) -> str:
-    if "toolsets" in path and value in _LATER_TOOLSETS:
-        part = _LATER_TOOLSETS[str(value)]
+def _no_toolset(word: str, found: str) -> str:
+    if word in _LATER_TOOLSETS:
+        part = _LATER_TOOLSETS[word]
         return (
-            f"this version of Pursuit does not have the toolset {value!r} yet ({part}); remove it"
+            f"this version of Pursuit does not have the toolset {word!r} yet ({part}); remove it"
         )
-    return f"expected {context['expected']}, found {found}"
+    listed = ", ".join(map(repr, TOOLSETS))
+    return f"expected {listed} or '{OF_SERVER}<server>', found {found}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
-from typing import get_args
+from typing import Annotated, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
@@ -20,11 +20,9 @@ ANY = "*"
 """Stands in a path for a name that people choose."""
 
 LATER = {
-    "delegation": "delegation",
+    "delegation.escalation_model": "branch tables",
     "gates": "gates",
     "escalations": "escalations",
-    "mcp": "MCP servers",
-    "auxiliary.acceptance_judge": "delegation",
     "auxiliary.critic": "gates",
     "auxiliary.transcription": "voice transcription",
     "workspace.dangerous": "approvals; dangerous commands are always refused",
@@ -59,7 +57,13 @@ def group_in(annotation: object) -> type[BaseModel] | None:
 @cache
 def secret_keys() -> frozenset[KeyPath]:
     """The keys whose values are never shown."""
-    found = (path for path, info in fields() if SecretStr in _kinds(info.annotation))
+    found: set[KeyPath] = set()
+    for path, info in fields():
+        kinds = _kinds(info.annotation)
+        if SecretStr in kinds:
+            found.add(path)
+        elif any(SecretStr in map(_bare, get_args(kind)) for kind in kinds):
+            found.add((*path, ANY))
     return frozenset(found)
 
 
@@ -94,4 +98,9 @@ def _kinds(annotation: object) -> tuple[object, ...]:
     """The alternatives of a union, or the type alone."""
     parts = get_args(annotation)
     union = type(None) in parts
-    return tuple(part for part in parts if part is not type(None)) if union else (annotation,)
+    return tuple(_bare(p) for p in parts if p is not type(None)) if union else (annotation,)
+
+
+def _bare(kind: object) -> object:
+    """A type without what is annotated to it."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind

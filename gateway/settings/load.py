@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from core.transcript import Json
 from gateway.errors import ConfigError, KeyPath, Problem, dotted
-from gateway.settings.choice import Job, chosen
+from gateway.settings.choice import Job, chosen, toolsets
 from gateway.settings.document import Document, parse, parse_value
 from gateway.settings.faults import KEY_MARK, explain
 from gateway.settings.layers import Layer, from_credentials, from_environment, implicit_models
@@ -28,9 +28,8 @@ from gateway.settings.rules import faults, unset_text
 from gateway.settings.schema import Settings, Task
 from gateway.settings.variables import Substitution
 
-LOCAL_TOOLSETS = ("terminal", "file")
 LOCAL_TIMEOUT_S = 180.0
-"""The embedded model takes few tools, and its one slot is shared."""
+"""The embedded model's one slot is shared."""
 
 
 def load(
@@ -117,6 +116,7 @@ class _Loading:
         self._refuse(self._broken(settings, unset))
         filled = _filled(settings)
         filled.came_from(self.outer.origins)
+        filled.left_out(unset)
         return filled
 
     def _validated(
@@ -234,15 +234,16 @@ def _put(tree: dict[str, Json], path: KeyPath, value: Json) -> bool:
 
 
 def _filled(settings: Settings) -> Settings:
-    """Name the agent's model, and fit the defaults to an embedded one."""
+    """Name the agent's model and toolsets, and fit the defaults to an embedded one."""
     agent, auxiliary = settings.agent, settings.auxiliary
-    model = chosen(settings, "agent")
-    changes: dict[str, object] = {"model": model.name}
-    if model.local and "toolsets" not in agent.model_fields_set:
-        changes["toolsets"] = LOCAL_TOOLSETS
+    changes: dict[str, object] = {
+        "model": chosen(settings, "agent").name,
+        "toolsets": toolsets(settings),
+    }
     tasks: Mapping[Job, Task] = {
         "goal_judge": auxiliary.goal_judge,
         "compaction": auxiliary.compaction,
+        "acceptance_judge": auxiliary.acceptance_judge,
     }
     patient: dict[str, object] = {
         name: task.model_copy(update={"timeout_s": LOCAL_TIMEOUT_S})

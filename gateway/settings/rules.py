@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from pydantic import SecretStr
 
 from gateway.errors import KeyPath
 from gateway.settings.chats import Telegram
-from gateway.settings.choice import JOBS, chosen
+from gateway.settings.choice import chosen, jobs, no_such
 from gateway.settings.schema import Provider, Settings, Task
+from gateway.settings.staffing import ASKED_LATE, staffing
 
 Fault: TypeAlias = tuple[KeyPath, str]
 _CATALOGUE = frozenset({"providers", "models", "agent", "auxiliary"})
+_WORK = frozenset({"delegation", "mcp"})
 _PEOPLE = frozenset({"platforms", "access"})
 BOT_TOKEN = re.compile(r"[0-9]+:\S+")
 DISCORD_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
@@ -39,10 +40,12 @@ def faults(
     if not without & _CATALOGUE:
         found += [*_models(settings), *_auxiliary(settings)]
         if settings.models and not found:
-            used = {chosen(settings, job).model.provider for job in JOBS}
+            used = {chosen(settings, job).model.provider for job in jobs(settings)}
             found += _used_providers(settings, unset, used)
         elif not settings.models:
             found.append((("models",), "no model uses the providers: name at least one"))
+        if not without & _WORK:
+            found += staffing(settings, unset)
     if not without & _PEOPLE:
         found += _people(settings)
         found += _tokens(settings, unset)
@@ -54,11 +57,11 @@ def faults(
 def _models(settings: Settings) -> Iterator[Fault]:
     for name, model in settings.models.items():
         if model.provider not in settings.providers:
-            text = _no_such("provider", model.provider, settings.providers)
+            text = no_such("provider", model.provider, settings.providers)
             yield ("models", name, "provider"), text
     agent = settings.agent.model
     if agent is not None and agent not in settings.models:
-        yield ("agent", "model"), _no_such("model", agent, settings.models)
+        yield ("agent", "model"), no_such("model", agent, settings.models)
     for name, provider in settings.providers.items():
         yield from _local_provider(name, provider)
 
@@ -75,10 +78,10 @@ def _auxiliary(settings: Settings) -> Iterator[Fault]:
         path: KeyPath = ("auxiliary", name)
         if task.provider is None:
             if task.model is not None and task.model not in settings.models:
-                text = _no_such("model", task.model, settings.models)
+                text = no_such("model", task.model, settings.models)
                 yield (*path, "model"), f"{text} (for a raw model id set `provider` too)"
         elif task.provider not in settings.providers:
-            text = _no_such("provider", task.provider, settings.providers)
+            text = no_such("provider", task.provider, settings.providers)
             yield (*path, "provider"), text
         elif task.model is None:
             yield (*path, "model"), "is needed when `provider` is set: the model's id there"
@@ -159,6 +162,10 @@ def _unset(settings: Settings, unset: Mapping[KeyPath, str], used: set[str]) -> 
         match path:
             case ("providers", name, *_) if name not in used:
                 pass
+            case ("delegation", "profiles", _, key, *_) if key in ASKED_LATE:
+                pass
+            case ("mcp", "servers", name, *_) if not settings.mcp.servers[str(name)].enabled:
+                pass
             case ("platforms", name, *_) if not getattr(settings.platforms, str(name)).enabled:
                 pass
             case _:
@@ -168,13 +175,3 @@ def _unset(settings: Settings, unset: Mapping[KeyPath, str], used: set[str]) -> 
 def unset_text(variable: str) -> str:
     """What to say of a setting whose variable has no value."""
     return f"the environment variable {variable} is not set (or write ${{{variable}:-default}})"
-
-
-def _no_such(kind: str, name: str, known: Mapping[str, object]) -> str:
-    close = get_close_matches(name, known, 1)
-    if close:
-        return f"there is no {kind} {name!r}; did you mean `{close[0]}`?"
-    if not known:
-        return f"there is no {kind} {name!r}: there are none under `{kind}s`"
-    listed = ", ".join(sorted(known))
-    return f"there is no {kind} {name!r} under `{kind}s` (there: {listed})"

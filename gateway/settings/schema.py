@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, SecretStr
+from pydantic import Field, JsonValue, PrivateAttr, SecretStr
 
 from gateway.errors import KeyPath, dotted
 from gateway.settings.chats import Access, Platforms
@@ -23,14 +23,16 @@ from gateway.settings.values import (
     Port,
     Seconds,
     Text,
-    unique,
 )
+from gateway.settings.work import TOOLSETS, Delegation, Mcp, Toolsets
 
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 """What runs when the environment has an OpenAI key and names no model."""
 
 LOCAL_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 """The embedded model's id, as the catalogue of `adapters.local_model` has it."""
+
+_ASKED_LATE = frozenset({"providers", "delegation"})
 
 
 class Provider(Group):
@@ -70,7 +72,8 @@ class Model(Group):
     model: Text
     """The model's id at that provider."""
     tier: Count = 1
-    """1 is the strongest; compaction goes to the lowest tier by default."""
+    """1 is the strongest; a child runs on its parent's tier or a lower one, and compaction and
+    the acceptance judge are on the lowest by default."""
     context_tokens: Annotated[int, Field(ge=2048, le=100_000_000)] | None = None
     """The window's size; null takes 128000, or the embedded model's own."""
     max_output_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
@@ -83,10 +86,6 @@ class Model(Group):
     """null takes the public price list's, where it knows the model."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     """More fields for the request, sent as they are, such as `{reasoning_effort: low}`."""
-
-
-Toolset = Literal["terminal", "file", "think", "send"]
-Toolsets = Annotated[tuple[Toolset, ...], AfterValidator(unique)]
 
 
 class Agent(Group):
@@ -102,8 +101,9 @@ class Agent(Group):
     """Model calls in flight at once."""
     show_thoughts: bool = False
     """Show what the `think` tool writes in the progress message."""
-    toolsets: Toolsets = ("terminal", "file", "think", "send")
-    """What the agent may use; with the embedded model `[terminal, file]` unless set."""
+    toolsets: Toolsets = TOOLSETS
+    """What the agent may use; unless set, `mcp:<name>` of every enabled MCP server too, and with
+    the embedded model `[terminal, file]` alone."""
 
 
 class Goals(Group):
@@ -135,6 +135,8 @@ class Auxiliary(Group):
 
     goal_judge: Task = Task()
     """Judges after each turn whether the goal is done; default: the agent's model."""
+    acceptance_judge: Task = Task()
+    """Judges whether delegated work meets its criteria; default: the model of the lowest tier."""
     compaction: Task = Task()
     """Folds a long session's oldest turns; default: the model of the lowest tier."""
 
@@ -205,6 +207,8 @@ class Settings(Group):
     """Budgets that a goal starts with."""
     auxiliary: Auxiliary = Auxiliary()
     """The models of the tasks beside the agent's own."""
+    delegation: Delegation = Delegation()
+    """Work that the agent hands to children, by `delegate_task`."""
     lanes: Lanes = Lanes()
     """How messages queue."""
     access: Access = Access()
@@ -213,11 +217,14 @@ class Settings(Group):
     """The chat platforms."""
     workspace: Workspace = Workspace()
     """Where the agent's tools work."""
+    mcp: Mcp = Mcp()
+    """MCP servers, whose tools the agent can use."""
     logs: Logs = Logs()
     """What is logged and how."""
     health: Health = Health()
     """The health and metrics pages."""
     _origins: dict[KeyPath, str] = PrivateAttr(default_factory=dict)
+    _unset: dict[KeyPath, str] = PrivateAttr(default_factory=dict)
 
     def came_from(self, origins: Mapping[KeyPath, str]) -> None:
         """Note where the settings that no file has came from, for `place`."""
@@ -229,3 +236,12 @@ class Settings(Group):
             if path[:end] in self._origins:
                 return f"the {self._origins[path[:end]]}"
         return dotted(path)
+
+    def left_out(self, unset: Mapping[KeyPath, str]) -> None:
+        """Note the settings of children whose variable has no value, for `unset_below`."""
+        self._unset.update({p: name for p, name in unset.items() if p[0] in _ASKED_LATE})
+
+    def unset_below(self, path: KeyPath) -> Mapping[KeyPath, str]:
+        """The settings at `path` and below it that were left out, with the variable that each
+        wants: of providers and profiles, which nothing looks at before a child starts."""
+        return {at: name for at, name in self._unset.items() if at[: len(path)] == path}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, SecretStr
 
 from core.transcript import Json
 from gateway.settings.schema import Settings
+from gateway.settings.work import McpServer
 
 MASK = "**********"
 _SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
+_NAMES_A_SECRET = re.compile(f"{_SECRET.pattern}|auth|cookie|credential|pass|pat$", re.IGNORECASE)
+_MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w.~+=-]{16,}")
+"""What a machine made: no word that a chat could use."""
 
 
 def as_data(settings: Settings) -> dict[str, Json]:
@@ -25,6 +30,8 @@ def as_data(settings: Settings) -> dict[str, Json]:
         if provider["kind"] == "local":
             provider.clear()
             provider["kind"] = "local"
+    for server in values["mcp"]["servers"].values():
+        server["url"] = server["url"] and _without_secrets(server["url"])
     return values
 
 
@@ -47,6 +54,14 @@ def _masked(value: Json) -> Json:
             return value
 
 
+def _without_secrets(url: str) -> str:
+    """An address without what some services put a key into: the user and the query."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    masked = parts._replace(netloc=f"{MASK if user else ''}{at}{host}")
+    return masked._replace(query=MASK if parts.query else "").geturl()
+
+
 def schema_text() -> str:
     """The JSON schema that editors check a configuration file against."""
     schema = Settings.model_json_schema()
@@ -55,18 +70,35 @@ def schema_text() -> str:
 
 
 def secrets_of(value: object) -> Iterator[str]:
-    """Every secret in the settings or in a part of them, in clear."""
+    """Every secret in the settings or in a part of them, in clear.
+
+    A variable or a header that somebody named is one where its name or its value looks like it:
+    to take `production` out of all texts would wreck them.
+    """
     match value:
         case SecretStr():
             yield value.get_secret_value()
+        case McpServer(url=str() as url):
+            yield from filter(None, (urlsplit(url).query, urlsplit(url).password))
+            yield from secrets_of(value.headers)
         case BaseModel():
             for name in type(value).model_fields:
                 yield from secrets_of(getattr(value, name))
         case Mapping():
-            for item in value.values():
-                yield from secrets_of(item)
+            for name, item in value.items():
+                if isinstance(item, SecretStr):
+                    yield from _secrets_in(str(name), item.get_secret_value())
+                else:
+                    yield from secrets_of(item)
         case tuple() | list():
             for item in value:
                 yield from secrets_of(item)
         case _:
             pass
+
+
+def _secrets_in(name: str, text: str) -> Iterator[str]:
+    """What to keep out of sight of a named text: all of it, and what follows a `Bearer`."""
+    last = text.rpartition(" ")[2]
+    if _NAMES_A_SECRET.search(name) or _MADE_UP.fullmatch(last):
+        yield from dict.fromkeys((text, last))

@@ -20,14 +20,19 @@ def _uncommented() -> str:
     return re.sub(r"(?m)^( *)#(?=\S|  )", r"\1", EXAMPLE.read_text(encoding="utf-8"))
 
 
+NAMED = {("providers",), ("models",), ("delegation", "profiles"), ("mcp", "servers")}
+"""Where people choose the names."""
+FREE = {"params", "acp_env", "env", "headers"}
+"""What people fill as they like."""
+
+
 def _schema_keys() -> set[KeyPath]:
-    free = {"params"}
-    return {path for path, info in fields() if path[-1] in free or not group_in(info.annotation)}
+    return {path for path, info in fields() if path[-1] in FREE or not group_in(info.annotation)}
 
 
 def _written(value: Json, path: KeyPath) -> Iterator[KeyPath]:
-    named = path in {("providers",), ("models",)}
-    if isinstance(value, dict) and (value or named) and path[-1:] != ("params",):
+    named = path in NAMED
+    if isinstance(value, dict) and (value or named) and not FREE & set(path[-1:]):
         for key, item in value.items():
             yield from _written(item, (*path, ANY if named else key))
     else:
@@ -51,6 +56,8 @@ def test_the_commented_settings_of_the_example_load_too(tmp_path: Path) -> None:
     settings = load(file, environ={"SLACK_SIGNING_SECRET": "x"})
     assert settings.agent.model == "sonnet"
     assert settings.platforms.telegram.webhook is not None
+    assert list(settings.delegation.profiles) == ["coder", "critic", "runner"]
+    assert list(settings.mcp.servers) == ["github", "search"]
 
 
 def test_every_key_of_the_example_has_a_word_about_it() -> None:
