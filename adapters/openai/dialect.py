@@ -16,6 +16,7 @@ class Dialect:
     json_schema: bool = True
     stream_options: bool = True
     temperature: bool = True
+    effort: bool = True
     max_tokens: bool = True
     """False: `max_completion_tokens`, which OpenAI's newer models want instead."""
 
@@ -26,6 +27,7 @@ _NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stream_options", ("stream_options", "include_usage")),
     ("max_tokens", ("max_completion_tokens",)),
     ("temperature", ("temperature",)),
+    ("effort", ("reasoning_effort", "reasoning.effort", "reasoning effort", "'reasoning'")),
 )
 
 _REFUSALS = frozenset({400, 404, 422, 501})
@@ -53,5 +55,7 @@ def without(dialect: Dialect, field: str) -> Dialect:
             return replace(dialect, max_tokens=False)
         case "temperature":
             return replace(dialect, temperature=False)
+        case "effort":
+            return replace(dialect, effort=False)
         case other:
             raise ValueError(f"a dialect has no field {other!r}")

@@ -18,6 +18,7 @@ from core.transcript import Assistant, Entry, Json, Result, ToolCall, User
 
 _CHARS_PER_TOKEN = 4
 _IMAGE_TOKENS = 1_000
+_EFFORTS = frozenset({"reasoning", "reasoning_effort"})
 
 
 def chat_body(request: Request, options: ModelOptions, dialect: Dialect) -> bytes:
@@ -28,6 +29,8 @@ def chat_body(request: Request, options: ModelOptions, dialect: Dialect) -> byte
     limit = request.max_tokens or options.max_output_tokens
     body["max_tokens" if dialect.max_tokens else "max_completion_tokens"] = limit
     _add_temperature(body, request, options, dialect)
+    if dialect.effort and (effort := effort_of(request, options)):
+        body["reasoning_effort"] = effort
     if request.schema is not None and dialect.json_schema:
         shape: Json = {"name": "reply", "strict": True, "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -55,6 +58,8 @@ def responses_body(request: Request, options: ModelOptions, dialect: Dialect) ->
     body: dict[str, Json] = {"model": options.model, "stream": True, "store": False}
     body["max_output_tokens"] = request.max_tokens or options.max_output_tokens
     _add_temperature(body, request, options, dialect)
+    if dialect.effort and (effort := effort_of(request, options)):
+        body["reasoning"] = {"effort": effort}
     if request.schema is not None and dialect.json_schema:
         shape: dict[str, Json] = {"type": "json_schema", "name": "reply", "strict": True}
         body["text"] = {"format": {**shape, "schema": dict(request.schema)}}
@@ -77,6 +82,11 @@ def responses_body(request: Request, options: ModelOptions, dialect: Dialect) ->
         items.extend(_response_items(entry, vision=options.vision))
     body["input"] = items
     return _to_bytes(body)
+
+
+def effort_of(request: Request, options: ModelOptions) -> str:
+    """The effort to ask for, "" for none: servers refuse it beside a model's own words for it."""
+    return "" if _EFFORTS & options.params.keys() else request.effort
 
 
 def estimated_input(request: Request) -> int:

@@ -48,7 +48,8 @@ FAULTS = (
 class Where:
     """What the sentences name: the address, the places of its settings, the key to keep out.
 
-    `base_url_key` is "" for the embedded model, whose address and key nobody sets.
+    `base_url_key` is "" for the embedded model, whose address and key nobody sets, `proxy_key`
+    where no setting names a proxy.
     """
 
     model_id: str
@@ -59,6 +60,7 @@ class Where:
     model_key: str
     connect_s: float
     stall_s: float
+    proxy_key: str = ""
     secret: str = field(default="", repr=False)
 
     @property
@@ -103,6 +105,7 @@ _OVERFLOW = re.compile(
         )
     )
 )
+_NATIVE = (aiohttp.ClientError, OSError)  # OSError: a TimeoutError too
 _VERSION = re.compile(r"/v\d")
 _NO_CREDIT = re.compile(r"insufficient_quota|insufficient.{0,12}(?:credit|balance|fund)|billing")
 
@@ -117,11 +120,8 @@ def failure_of(error: Exception, where: Where) -> ModelFailure:
         case openai.APIError() | StreamError():
             return _in_stream(error.body, where)
         case NotAnApi():
-            return ModelFailure(
-                FailureKind.PERMANENT,
-                f"{where.endpoint} answered with {error}, not with a model's "
-                f"reply{where.or_another()}",
-            )
+            said = f"{where.endpoint} answered with {error}, not with a model's reply"
+            return ModelFailure(FailureKind.PERMANENT, said + where.or_another())
         case CutStream():
             return _transient(
                 f"{where.endpoint} ended the answer before it was complete{where.or_another()}"
@@ -221,25 +221,39 @@ def _in_stream(body: object, where: Where) -> ModelFailure:
 
 
 def _no_connection(cause: BaseException | None, where: Where) -> ModelFailure:
-    """By aiohttp's own error: the SDK's transport makes a connect timeout of most."""
+    """By aiohttp's own error: the SDK's transport makes a connect timeout of most. To a SOCKS
+    proxy httpx goes by itself, and its names are right."""
     url = where.endpoint
     native = cause.__cause__ if isinstance(cause, httpx2.HTTPError) else None
-    match native or cause:
-        case aiohttp.ConnectionTimeoutError():
-            return _transient(f"cannot reach {url}: no connection in {where.connect_s:g} s")
+    match native if isinstance(native, _NATIVE) else cause:
+        case aiohttp.ConnectionTimeoutError() | httpx2.ConnectTimeout():
+            return _transient(
+                f"cannot reach {url}: no connection in {where.connect_s:g} s{_by_proxy(where)}"
+            )
         case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() as error:
-            key = where.base_url_key
-            look = f": is it running, and is {key} right?" if key else ""
-            return _transient(f"cannot reach {url} ({_reason(error)}){look}")
+            return _unreachable(error, where)
+        case httpx2.ConnectError() | httpx2.ProxyError() as error:
+            return _unreachable(error, where)
         case TimeoutError() | httpx2.TimeoutException():
             return _transient(f"{url} sent nothing for {where.stall_s:g} s")
         case aiohttp.InvalidURL() | httpx2.InvalidURL() | httpx2.TooManyRedirects():
-            return ModelFailure(
-                FailureKind.PERMANENT,
-                f"{url} cannot be called: check {where.base_url_key}",
-            )
+            look = f"{url} cannot be called: check {where.base_url_key}"
+            return ModelFailure(FailureKind.PERMANENT, look)
         case _:
-            return _transient(f"the connection to {url} broke")
+            return _transient(f"the connection to {url} broke{_by_proxy(where)}")
+
+
+def _unreachable(error: Exception, where: Where) -> ModelFailure:
+    key = where.base_url_key
+    look = f": is it running, and is {key} right?" if key else ""
+    reached = f"cannot reach {where.endpoint} ({_reason(error)})"
+    return _transient(reached + (_by_proxy(where) or look))
+
+
+def _by_proxy(where: Where) -> str:
+    """The question that a proxy in between raises."""
+    key = where.proxy_key
+    return f"; it goes through a proxy: is that running, and is {key} right?" if key else ""
 
 
 def _reason(error: BaseException) -> str:

@@ -17,7 +17,13 @@ import structlog
 
 from adapters.openai.accumulate import ChatStream, Heard
 from adapters.openai.dialect import Dialect, refused, without
-from adapters.openai.encode import chat_body, estimated_input, estimated_tokens, responses_body
+from adapters.openai.encode import (
+    chat_body,
+    effort_of,
+    estimated_input,
+    estimated_tokens,
+    responses_body,
+)
 from adapters.openai.errors import FAULTS, CutStream, NotAnApi, Where, failure_of, words_of
 from adapters.openai.options import ModelOptions
 from adapters.openai.prices import PriceTag
@@ -78,6 +84,7 @@ class OpenAIModel:
             model_key=options.model_place,
             connect_s=at.connect_s,
             stall_s=at.stall_s,
+            proxy_key=at.proxy_place if at.proxy else "",
             secret=at.api_key,
         )
         self._log = structlog.get_logger(__name__)
@@ -220,4 +227,5 @@ class OpenAIModel:
             json_schema=self._dialect.json_schema and request.schema is not None,
             stream_options=self._dialect.stream_options and self._chat,
             temperature=self._dialect.temperature and heat is not None,
+            effort=self._dialect.effort and bool(effort_of(request, self._options)),
         )

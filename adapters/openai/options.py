@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from core.errors import UserError
 from core.transcript import Json
@@ -19,11 +20,13 @@ class ProviderOptions:
     An empty `api_key` is for servers that ask for none. `timeout_s` bounds a call with its
     retries where the request names no deadline; `stall_s` is the longest silence between two
     reads, waiting for the first byte included, so give a slow local server a long one.
-    `backoff_s` is the first pause before a retry. `proxy` is a URL; without one the usual
-    variables of the environment count. `json_schema` and `stream_options` say whether to try
-    them at all: a server that refuses one is never sent it again. `embedded` says that this
-    program serves the endpoint itself, so that no setting can mend it. `base_url_key` and
-    `api_key_key` are what a person changes, for error messages; "" is the key in the file.
+    `backoff_s` is the first pause before a retry. `proxy` is an http, https, socks5 or socks5h
+    URL; without one the usual variables of the environment count. `json_schema` and
+    `stream_options` say whether to try them at all: a server that refuses one is never sent it
+    again. `embedded` says that this program serves the endpoint itself, so that no setting can
+    mend it. `base_url_key`, `api_key_key` and `proxy_key` are what a person changes, for error
+    messages; "" is the key in
+    the file.
     """
 
     name: str
@@ -34,12 +37,13 @@ class ProviderOptions:
     connect_s: float = 5.0
     stall_s: float = 90.0
     backoff_s: float = 0.5
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
     json_schema: bool = True
     stream_options: bool = True
     embedded: bool = False
     base_url_key: str = ""
     api_key_key: str = ""
+    proxy_key: str = ""
 
     def __post_init__(self) -> None:
         """Raises UserError for a key or an address that cannot be sent at all."""
@@ -50,6 +54,11 @@ class ProviderOptions:
             )
         if not self.base_url.startswith(("http://", "https://")):
             raise UserError(f"{self.base_url_place} must start with http:// or https://")
+        for url, place in ((self.base_url, self.base_url_place), (self.proxy, self.proxy_place)):
+            try:
+                _ = urlsplit(url).port
+            except ValueError as error:
+                raise UserError(f"{place} is no URL: {error}") from error
 
     @property
     def base_url_place(self) -> str:
@@ -60,6 +69,11 @@ class ProviderOptions:
     def api_key_place(self) -> str:
         """What a person changes for another key."""
         return self.api_key_key or f"providers.{self.name}.api_key"
+
+    @property
+    def proxy_place(self) -> str:
+        """What a person changes for another proxy."""
+        return self.proxy_key or f"the proxy of {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,15 @@ from openai import AsyncStream
 from adapters.openai.options import ProviderOptions
 from core.errors import UserError
 
-_LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=30.0)
-"""As many connections as there are calls (0 is aiohttp's word for that)."""
+_KEPT_S = 30.0
+"""As many connections as there are calls; an idle one is kept for so long."""
 
 
 class Provider:
     """Owns the SDK client and its connections from construction to `close`.
 
-    The SDK runs on aiohttp, which takes half the CPU of its default for a call (docs/adr/0007).
+    The SDK runs on aiohttp, which takes half the CPU of its default for a call (docs/adr/0007);
+    on its default where the way goes through a SOCKS proxy, which aiohttp has no part for.
 
     Raises UserError for an address that is none.
     """
@@ -37,12 +38,7 @@ class Provider:
                 # One retry layer: the model's, which also covers a stream that breaks.
                 max_retries=0,
                 timeout=timeout,
-                http_client=openai.DefaultAioHttpClient(
-                    timeout=timeout,
-                    limits=_LIMITS,
-                    follow_redirects=True,
-                    proxy=options.proxy or None,
-                ),
+                http_client=_transport(options.proxy, timeout),
             )
         except (httpx2.InvalidURL, ValueError) as error:
             raise UserError(f"{options.base_url_place} or its proxy is no URL: {error}") from error
@@ -71,3 +67,16 @@ class Provider:
     async def close(self) -> None:
         """Close the connections; calls still running fail."""
         await self._client.close()
+
+
+def _transport(proxy: str, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
+    """The HTTP client; both words for an unlimited number of connections mean the same."""
+    if proxy.startswith("socks"):
+        limits = httpx2.Limits(keepalive_expiry=_KEPT_S)
+        return openai.DefaultAsyncHttpxClient(
+            timeout=timeout, limits=limits, follow_redirects=True, proxy=proxy
+        )
+    limits = httpx2.Limits(max_connections=0, keepalive_expiry=_KEPT_S)
+    return openai.DefaultAioHttpClient(
+        timeout=timeout, limits=limits, follow_redirects=True, proxy=proxy or None
+    )
