@@ -23,15 +23,16 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 class TaskFields(Arguments):
-    """What a task and a whole call have in common: who works, and what will be checked."""
+    """What a task and a whole call have in common: who works, and what will be checked. Null and
+    an empty name count as left out: small models fill in every field."""
 
-    context: str = ""
+    context: str | None = None
     profile: str | None = None
     model: str | None = None
     reasoning_effort: Effort | None = None
     toolsets: list[str] | None = None
     acceptance_criteria: JsonValue = None
-    retry_on_fail: Annotated[int, Field(ge=0, le=1)] = 0
+    retry_on_fail: Annotated[int, Field(ge=0, le=1)] | None = None
     acp_command: Line | None = None
     acp_args: list[Line] | None = None
 
@@ -45,7 +46,7 @@ class TaskArguments(TaskFields):
 class DelegateArguments(TaskFields):
     """A call: one task, or a batch to whose tasks the other fields are defaults."""
 
-    goal: str = ""
+    goal: str | None = None
     tasks: list[TaskArguments] | None = None
 
 
@@ -106,11 +107,12 @@ def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Ta
         raise UserError(
             f"Nothing can be delegated from here: delegation.max_depth is {offer.max_depth}."
         )
+    goal = (arguments.goal or "").strip()
     if arguments.tasks is None:
-        if not arguments.goal.strip():
+        if not goal:
             raise UserError("goal is missing: say what the child is to reach, or give tasks.")
-        return (_Plan(arguments, offer, caller).task(arguments.goal, arguments),)
-    if arguments.goal.strip():
+        return (_Plan(arguments, offer, caller).task(goal, arguments),)
+    if goal:
         raise UserError("Give either goal (one task) or tasks (several), not both.")
     count = len(arguments.tasks)
     if not 1 <= count <= offer.max_children:
@@ -121,7 +123,7 @@ def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Ta
     planned = []
     for number, fields in enumerate(arguments.tasks):
         try:
-            planned.append(_Plan(arguments, offer, caller).task(fields.goal, fields))
+            planned.append(_Plan(arguments, offer, caller).task(fields.goal.strip(), fields))
         except UserError as error:
             raise UserError(f"tasks[{number}]: {error}") from error
     return tuple(planned)
@@ -136,17 +138,20 @@ class _Plan:
     caller: Caller
 
     def task(self, goal: str, fields: TaskFields) -> Task:
+        if not goal:
+            raise UserError("goal is missing: say what the child is to reach.")
         profile_name = fields.profile or self.call.profile
         profile = self.offer.profile(profile_name) if profile_name else None
         worker, client = self._worker(fields, profile)
+        retry = self.call.retry_on_fail if fields.retry_on_fail is None else fields.retry_on_fail
         return Task(
-            goal=goal.strip(),
-            context=(fields.context or self.call.context).strip(),
+            goal=goal,
+            context=(fields.context or self.call.context or "").strip(),
             worker=worker,
             profile=profile,
             client=client,
             criteria=self._criteria(fields),
-            retry=bool(fields.retry_on_fail or self.call.retry_on_fail),
+            retry=bool(retry),
         )
 
     def _worker(self, fields: TaskFields, profile: Profile | None) -> tuple[Worker, str]:
@@ -179,14 +184,18 @@ class _Plan:
                 "acp_command and acp_args cannot be given per call "
                 "(delegation.allow_acp_per_call is false); name a profile that runs the runner."
             )
-        if command is None or (own is not None and command == own.command):
+        if not command or (own is not None and command == own.command):
             return own if own is None or args is None else replace(own, args=tuple(args))
         return Runner(command=command, args=tuple(args or ()))
 
     def _check_runner(self, fields: TaskFields) -> None:
         if TERMINAL not in self.caller.toolsets:
             raise UserError("A local agent runner needs the toolset terminal, which you lack.")
-        given = [n for n in ("model", "reasoning_effort", "toolsets") if _has(fields, n)]
+        # A batch's own model is for its tasks on a model, unless the batch names the runner too.
+        own = fields.acp_command or (fields.profile and not self.call.acp_command)
+        sources = [fields] if own else [fields, self.call]
+        names = ("model", "reasoning_effort", "toolsets")
+        given = [name for name in names if any(_has(source, name) for source in sources)]
         if given:
             raise UserError(
                 f"A local agent runner takes no {', '.join(given)}: it has a model and tools of "
@@ -227,4 +236,5 @@ class _Plan:
 
 
 def _has(fields: TaskFields, name: str) -> bool:
-    return name in fields.model_fields_set and getattr(fields, name) is not None
+    value = getattr(fields, name)
+    return value is not None and value != ""
