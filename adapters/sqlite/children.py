@@ -32,10 +32,11 @@ class WriteOf(Protocol):
 class SqliteChildren:
     """The children of running turns.
 
-    Only a `record_child` that starts a tool waits until it is safe. The others leave nothing
-    behind outside before a later write does: a child that is taken back by a power cut makes its
-    model calls again, and what was kept of its run reaches a person, or a tool, by way of the
-    turn's own steps and end, which come after it and are safe before anybody sees them.
+    What lets something act on the outside waits until it is safe: a `record_child` that starts a
+    tool, and `open_child`, for a local agent runner is a child that acts and writes no step. The
+    others leave nothing behind before a later write does: a reply that a power cut takes back is
+    asked for again, and what was kept of a run reaches a person, or a tool, by way of the turn's
+    own steps and end, which come after it and are safe before anybody sees them.
     """
 
     def __init__(self, write: WriteOf, clock: Clock) -> None:
@@ -46,7 +47,7 @@ class SqliteChildren:
         """See `ChildStore.open_child`; of the brief its beginning is kept."""
         now = self._clock.now()
         return await self._write(
-            ref.turn.lane, lambda conn: _open(conn, ref, brief[:BRIEF_LENGTH], now), safe=False
+            ref.turn.lane, lambda conn: _open(conn, ref, brief[:BRIEF_LENGTH], now), safe=True
         )
 
     async def record_child(

@@ -4,8 +4,9 @@ A later back end implements both on another engine; one contract suite holds the
 docs/adr/0009 says what it must keep where several processes write. Every
 method that writes is one transaction, committed when it returns, and then safe from a power cut
 too, but for `begin`, `end_turn`, `keep_prefix`, `sent`, `settle` and a `record` that starts no
-tool. What follows from those leaves nothing behind outside before a later write is safe, and a
-write that is safe has made all earlier ones so.
+tool; of a `ChildStore`, but for `keep_child` and a `record_child` that starts none. What follows
+from those leaves nothing behind outside before a later write is safe, and a write that is safe
+has made all earlier ones so.
 """
 
 from __future__ import annotations
@@ -341,8 +342,9 @@ class Store(Protocol):
         turn is its own; None without caps, and then nothing is written.
 
         `seconds` is how long the turn has run. Each reservation is settled by `settle` when its
-        call has returned; `end_turn` settles that of a call which was cut off with its input,
-        and one of an earlier attempt counts in full.
+        call has returned; `end_turn` settles those of calls which were cut off with their input,
+        and one of an earlier attempt counts in full. Several may be open at once: children that
+        work at the same time are refused what they would overshoot together.
         """
         ...
 

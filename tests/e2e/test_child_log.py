@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import pytest_asyncio
 
+from adapters.sqlite.children import SqliteChildren
+from adapters.sqlite.store import SqliteStore
 from core.agent.loop import Agent, Answered, OutOfBudget, Prefix, TurnResult, run_turn
-from core.agent.steps import Replied, Started, TurnInput
+from core.agent.steps import Finished, Replied, Started, TurnInput
 from core.delegation.child_log import ChildLog
 from core.delegation.ports import ChildRef
 from core.errors import DamagedLane, Fenced, TransientError
+from core.messages import LaneKey
 from core.ports import FailureKind, ModelFailure, Reply, Request, Usage
 from core.sessions.lane import Outcome
 from core.sessions.ports import Begun, CallUsage, Ending
@@ -27,6 +31,7 @@ from tests.contracts.store_rig import NOW, OTHER_LANE, Rig, call, ref, reply, re
 from tests.fakes.scripted_model import Held, Line, ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed
 
+T = TypeVar("T")
 PATH = "call_1.0"
 QUESTION = Request(system="", messages=(User("is it done?"),), max_tokens=20)
 
@@ -365,6 +370,25 @@ async def test_a_child_that_cannot_be_read_rests_with_its_lane(rig: Rig) -> None
         with pytest.raises(DamagedLane, match="a turn's steps cannot be read"):
             await rig.begin()
     assert len(left(rig)) == 4, "as it was, for a version that can read it"
+
+
+async def test_only_a_childs_opening_and_the_start_of_its_tool_wait_for_the_disk(rig: Rig) -> None:
+    waited: list[bool] = []
+
+    async def write(lane: LaneKey, job: Callable[[sqlite3.Connection], T], *, safe: bool) -> T:
+        waited.append(safe)
+        return await writing(lane, job, safe=safe)
+
+    assert isinstance(rig.store, SqliteStore)
+    writing = rig.store._write_of
+    children, begun = SqliteChildren(write, rig.clock), await turn(rig)  # type: ignore[arg-type]
+    of, asked = ChildRef(ref(begun), PATH), call(0)
+    await children.open_child(of, "")
+    await children.record_child(of, [Replied(0, reply(asked))])
+    await children.record_child(of, [Started(0, asked.id)])
+    await children.record_child(of, [Finished(0, result(asked))])
+    await children.keep_child(of, "done")
+    assert waited == [True, False, True, False, False]
 
 
 async def test_the_turns_own_books_carry_no_other_purpose(rig: Rig) -> None:

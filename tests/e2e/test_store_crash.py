@@ -145,10 +145,11 @@ async def live(folder: Path, seed: int, how: str) -> None:
 
 @dataclass(slots=True)
 class Lives:
-    """A process that is killed and started again on one folder."""
+    """A process that is killed and started again on one folder; `program` is its file."""
 
     folder: Path
     dice: random.Random
+    program: Path = HERE
     said: list[str] = field(default_factory=list)
     lives: int = 0
 
@@ -156,7 +157,7 @@ class Lives:
         """Begin a life."""
         self.lives += 1
         return subprocess.Popen(
-            [sys.executable, str(HERE), str(self.folder), str(self.lives), how],
+            [sys.executable, str(self.program), str(self.folder), str(self.lives), how],
             stdout=subprocess.PIPE,
             text=True,
             cwd=HERE.parents[2],
