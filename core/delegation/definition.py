@@ -26,22 +26,31 @@ def spec(offer: Offer) -> ToolSpec:
     """The tool, with the models and profiles that there are."""
     fields = _fields(offer)
     goal: dict[str, Json] = {"type": "string", "description": "What is to be reached, in full."}
+    # Every request pays for these texts, so they are told once.
     task: dict[str, Json] = {
         "type": "object",
-        "properties": {"goal": goal, **fields},
+        "properties": {"goal": {"type": "string"}, **_without_words(fields)},
         "required": ["goal"],
     }
     tasks: dict[str, Json] = {
         "type": "array",
         "maxItems": offer.max_children,
         "items": task,
-        "description": "Several tasks instead of goal; the other fields are defaults for them.",
+        "description": "Several tasks instead of goal. The fields above are defaults for theirs.",
     }
     return ToolSpec(
         NAME,
         DESCRIPTION.format(most=offer.max_children),
         {"type": "object", "properties": {"goal": goal, **fields, "tasks": tasks}},
     )
+
+
+def _without_words(fields: dict[str, Json]) -> dict[str, Json]:
+    return {
+        name: {key: value for key, value in schema.items() if key != "description"}
+        for name, schema in fields.items()
+        if isinstance(schema, dict)
+    }
 
 
 def _fields(offer: Offer) -> dict[str, Json]:
