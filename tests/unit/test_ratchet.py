@@ -14,6 +14,7 @@ FILE_LINES, FUNCTION_LINES = 500, 60
 
 BROAD = {
     # A border: what fails behind it must not end what goes on beside it.
+    "adapters/mcp/wire.py connect": "a receive loop: its server is connected anew",
     "adapters/telegram/handover.py Handover.read": "a receive loop: the next update comes",
     "gateway/control/server.py ControlServer._reply": "a receive loop: the next request comes",
     "gateway/delivery.py Delivery._attempt": "a delivery: the lane's next message comes",
