@@ -13,7 +13,7 @@ from adapters.openai.dialect import Dialect, refused, without
 from adapters.openai.encode import chat_body, estimated_input, responses_body, whole_arguments
 from adapters.openai.options import ModelOptions
 from core.ports import Request, ToolSpec
-from core.transcript import Assistant, Entry, Result, ToolCall, User
+from core.transcript import Assistant, Entry, Json, Result, ToolCall, User
 
 OPTIONS = ModelOptions(name="m", model="vendor/m", max_output_tokens=100)
 TOOL = ToolSpec("run", "Run a command.", {"type": "object", "properties": {"c": {}}})
@@ -198,3 +198,42 @@ def test_a_refused_field_is_known_by_its_name(words: str, field: str | None) -> 
 def test_only_a_refusal_of_the_request_teaches_anything() -> None:
     assert refused(Dialect(), 500, "response_format") is None
     assert refused(Dialect(), 401, "temperature") is None
+
+
+def test_an_effort_is_asked_for_in_each_apis_own_words() -> None:
+    asked = replace(REQUEST, effort="high")
+    assert body_of(asked)["reasoning_effort"] == "high"
+    response = json.loads(responses_body(asked, OPTIONS, Dialect()))
+    assert response["reasoning"] == {"effort": "high"}
+    assert "reasoning_effort" not in response
+
+
+def test_without_an_effort_nothing_is_sent_for_it() -> None:
+    assert "reasoning_effort" not in body_of(REQUEST)
+    assert "reasoning" not in json.loads(responses_body(REQUEST, OPTIONS, Dialect()))
+    assert "reasoning_effort" not in body_of(replace(REQUEST, effort="")), "the model's own"
+
+
+@pytest.mark.parametrize("params", [{"reasoning_effort": "low"}, {"reasoning": {"effort": "low"}}])
+def test_a_models_own_words_for_its_effort_win(params: dict[str, Json]) -> None:
+    options = replace(OPTIONS, params=params)
+    asked = replace(REQUEST, effort="high")
+    for body in (chat_body(asked, options, Dialect()), responses_body(asked, options, Dialect())):
+        sent = json.loads(body)
+        assert {key: sent[key] for key in sent if key.startswith("reasoning")} == params
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Unrecognized request argument supplied: reasoning_effort",
+        "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+        "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
+    ],
+)
+def test_a_refused_effort_is_left_out(words: str) -> None:
+    assert refused(Dialect(), 400, words) == "effort"
+    without_it = without(Dialect(), "effort")
+    assert refused(without_it, 400, words) is None
+    asked = replace(REQUEST, effort="high")
+    assert chat_body(asked, OPTIONS, without_it) == chat_body(REQUEST, OPTIONS, Dialect())
