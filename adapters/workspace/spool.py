@@ -78,6 +78,11 @@ class Spool:
                 os.close(self._descriptor)
                 self._descriptor = None
 
+    @property
+    def kept(self) -> str:
+        """The file's path as the agent reads it, "" unless all that was written is in it."""
+        return self._place.shown if self._written and not self._fault else ""
+
     def where(self) -> str:
         """The end of a sentence that says where the whole output is."""
         if not self._written:

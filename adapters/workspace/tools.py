@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from adapters.workspace import files, listing, search
+from adapters.workspace.checks import WorkspaceChecks
 from adapters.workspace.options import WorkspaceOptions
 from adapters.workspace.orphans import owner_of
 from adapters.workspace.outgoing import Outgoing
@@ -35,11 +36,13 @@ Blocking: TypeAlias = Callable[[Borders, A], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTools:
-    """The toolsets `terminal` and `file`, and the stage that `send_file` needs."""
+    """The toolsets `terminal` and `file`, the stage that `send_file` needs, and the checks of
+    acceptance criteria."""
 
     tools: tuple[ToolsetTool, ...]
     stage: Stage
     terminal: Terminal
+    checks: WorkspaceChecks
 
     async def check(self) -> None:
         """Raises UserError, with the remedy, when commands cannot be run on this machine."""
@@ -80,7 +83,8 @@ def workspace_tools(options: WorkspaceOptions, data_dir: Path) -> WorkspaceTools
         off_loop(definitions.LIST_FILES, _list),
         DefinedTool(definitions.SEARCH_FILES, find),
     )
-    return WorkspaceTools(tools, Outgoing(data_dir, options.extra, hidden), terminal)
+    checks = WorkspaceChecks(borders, terminal)
+    return WorkspaceTools(tools, Outgoing(data_dir, options.extra, hidden), terminal, checks)
 
 
 def _timed(outcome: Outcome, began: float) -> Outcome:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias, assert_never
 
 from core.delegation import json_schema, judge_prompts, local_acceptance
@@ -24,7 +25,7 @@ from core.delegation.reading import Reading, Unreadable, read_reply
 from core.delegation.verdict import Grade, Graded, Verdict, feedback
 from core.fence import one_line
 from core.goals.judge import PATIENCE_S
-from core.ports import Completion, Model, ModelFailure, Request, ToolContext, Usage
+from core.ports import Completion, Model, ModelFailure, Reply, Request, ToolContext, Usage
 from core.transcript import User
 
 __all__ = ["Ask", "Delivered", "Host", "Verdict", "ask_directly", "feedback", "verify"]
@@ -115,6 +116,9 @@ def _without_word(
     return replace(verdict, criteria=tuple(known[n] for n in sorted(known)))
 
 
+Read: TypeAlias = Callable[[Reply], Reading | Unreadable]
+
+
 @dataclass(frozen=True, slots=True)
 class _Bench:
     """A judge and how it is asked."""
@@ -126,34 +130,39 @@ class _Bench:
         self, work: Delivered, asked: Mapping[int, str]
     ) -> tuple[Reading | Unreadable, tuple[Usage, ...]]:
         """Ask, and once more where the reply could not be read."""
-        make = local_acceptance.request if self.judge.small else judge_prompts.request
-        request = make(work, asked, self.judge.timeout_s)
-        read = local_acceptance.evidence(work) if self.judge.small else _shown(request)
-        reading, used, again = await self._once(request, asked, read)
-        if not again or not isinstance(reading, Unreadable):
+        request, read = self._prepared(work, asked)
+        said, used = await self._once(request)
+        if isinstance(said, Unreadable):
+            return said, used
+        reading = read(said)
+        if not isinstance(reading, Unreadable):
             return reading, used
-        reading, more, _ = await self._once(_with_complaint(request, reading.why), asked, read)
-        return reading, used + more
+        said, more = await self._once(_with_complaint(request, reading.why))
+        return (said if isinstance(said, Unreadable) else read(said)), used + more
 
-    async def _once(
-        self, request: Request, asked: Mapping[int, str], evidence: str
-    ) -> tuple[Reading | Unreadable, tuple[Usage, ...], bool]:
-        """A reading, what it used, and whether asking again can help."""
+    def _prepared(self, work: Delivered, asked: Mapping[int, str]) -> tuple[Request, Read]:
+        if self.judge.small:
+            request = local_acceptance.request(work, asked, self.judge.timeout_s)
+            evidence = local_acceptance.evidence(work, asked)
+            read = partial(
+                read_reply, evidence=evidence, quotes=local_acceptance.QUOTES, strict=True
+            )
+            return request, read
+        request = judge_prompts.request(work, asked, self.judge.timeout_s)
+        shown = "\n".join(entry.text for entry in request.messages)
+        return request, partial(read_reply, evidence=dict.fromkeys(asked, shown))
+
+    async def _once(self, request: Request) -> tuple[Reply | Unreadable, tuple[Usage, ...]]:
         guard_s = self.judge.timeout_s + PATIENCE_S
         try:
             async with asyncio.timeout(guard_s):
                 said = await self.ask(self.judge.model, request)
         except TimeoutError:
-            return Unreadable(f"the judge gave no verdict in {guard_s:g} s"), (), False
+            return Unreadable(f"the judge gave no verdict in {guard_s:g} s"), ()
         if isinstance(said, ModelFailure):
             why = f"the judge failed: {one_line(said.message, WHY_LIMIT)}"
-            return Unreadable(why), (said.usage,), False
-        reading = read_reply(said, asked, evidence, strict=self.judge.small)
-        return reading, (said.usage,), True
-
-
-def _shown(request: Request) -> str:
-    return "\n".join(entry.text for entry in request.messages)
+            return Unreadable(why), (said.usage,)
+        return said, (said.usage,)
 
 
 def _with_complaint(request: Request, why: str) -> Request:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from core.delegation.verdict import Grade, Graded
 from core.fence import one_line
@@ -22,7 +22,7 @@ SHORT_QUOTE = 8
 NO_WORD = "the judge said nothing about it"
 TWO_WORDS = "the judge said two different things about it"
 NO_WHY = "no reason was given"
-NOT_SHOWN = "the judge's quote is nowhere in what it was shown"
+NOT_SHOWN = "the judge's quote is not in the evidence"
 NO_QUOTE = "the judge quoted no evidence"
 
 _GAPS = re.compile(r"\.{3,}|…")
@@ -46,13 +46,29 @@ class Unreadable:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """One entry of a reply, its quotes still whole."""
+
+    n: int
+    result: Grade
+    quotes: tuple[str, ...]
+    why: str
+
+
 def read_reply(
-    reply: Reply, asked: Collection[int], evidence: str, *, strict: bool = False
+    reply: Reply,
+    evidence: Mapping[int, str],
+    *,
+    quotes: Sequence[str] = ("quote",),
+    strict: bool = False,
 ) -> Reading | Unreadable:
     """The word that a reply is, and never one that it merely mentions.
 
-    The whole reply, perhaps in one code fence, must be the JSON object that was asked for. A pass
-    whose quote is not in `evidence` is unclear; `strict` asks a quote of every pass.
+    The whole reply, perhaps in one code fence, must be the JSON object that was asked for.
+    `evidence` has the numbers that were asked, each with the text that a quote for a pass must be
+    from: else it is unclear. `quotes` are the keys of an entry's quotes, of which one must be
+    found; `strict` asks a quote of every pass.
     """
     if not reply.text.strip():
         return Unreadable("the judge's reply was empty")
@@ -64,65 +80,68 @@ def read_reply(
     listed = said.get("criteria") if isinstance(said, dict) else None
     if not isinstance(said, dict) or not isinstance(listed, list):
         return Unreadable('the judge\'s reply was not an object with a list "criteria"')
-    words = _words(listed, asked)
-    if not words:
+    graded = _graded(listed, evidence, quotes, strict=strict)
+    if not graded:
         return Unreadable("the judge's reply had no word on any criterion that it was asked about")
-    shown = _normal(evidence)
-    graded = {
-        n: _held(words.get(n, Graded(n, Grade.UNCLEAR, why=NO_WORD)), shown, strict=strict)
-        for n in asked
-    }
-    return Reading(graded, _line(said.get("reasoning"), REASONING_LIMIT))
+    unsaid = {n: Graded(n, Grade.UNCLEAR, why=NO_WORD) for n in evidence}
+    return Reading({**unsaid, **graded}, _line(said.get("reasoning"), REASONING_LIMIT))
 
 
 def found(quote: str, shown: str) -> bool:
-    """Whether a quote stands in `shown` (normalised), its parts between gaps in their order."""
-    at = 0
+    """Whether a quote stands in a text, its parts between gaps ("…") in their order. Case, white
+    space, quotation marks and emphasis do not matter, nor punctuation at the ends."""
+    text, at = _normal(shown), 0
     for part in _parts(quote):
-        end = r"\b" if len(part) < SHORT_QUOTE else ""
-        match = re.compile(_bounded(part, end)).search(shown, at)
+        match = re.compile(_bounded(part)).search(text, at)
         if match is None:
             return False
         at = match.end()
     return True
 
 
-def _words(listed: list[Json], asked: Collection[int]) -> dict[int, Graded]:
-    words: dict[int, Graded] = {}
+def _graded(
+    listed: list[Json], evidence: Mapping[int, str], quotes: Sequence[str], *, strict: bool
+) -> dict[int, Graded]:
+    graded: dict[int, Graded] = {}
+    first: dict[int, Grade] = {}
     for item in listed:
-        word = _word(item)
-        if word is None or word.n not in asked:
+        word = _word(item, quotes)
+        if word is None or word.n not in evidence:
             continue
-        before = words.setdefault(word.n, word)
-        if before.result != word.result:
-            words[word.n] = Graded(word.n, Grade.UNCLEAR, why=TWO_WORDS)
-    return words
+        if first.setdefault(word.n, word.result) != word.result:
+            graded[word.n] = Graded(word.n, Grade.UNCLEAR, why=TWO_WORDS)
+        elif word.n not in graded:
+            graded[word.n] = _held(word, evidence[word.n], strict=strict)
+    return graded
 
 
-def _word(item: Json) -> Graded | None:
-    """One entry, its quote still whole; None for what is none."""
+def _word(item: Json, quotes: Sequence[str]) -> _Word | None:
+    """One entry; None for what is none."""
     if not isinstance(item, dict):
         return None
-    n, result, quote = item.get("n"), item.get("result"), item.get("quote")
+    n, result = item.get("n"), item.get("result")
     grades = {grade.value: grade for grade in Grade}
     grade = grades.get(result.strip().lower()) if isinstance(result, str) else None
     if grade is None or isinstance(n, bool) or not isinstance(n, int):
         return None
-    why = _line(item.get("why"), WHY_LIMIT) or NO_WHY
-    return Graded(n, grade, quote if isinstance(quote, str) else "", why)
+    given = (item.get(key) for key in quotes)
+    texts = tuple(text for text in given if isinstance(text, str) and _parts(text))
+    return _Word(n, grade, texts, _line(item.get("why"), WHY_LIMIT) or NO_WHY)
 
 
-def _held(word: Graded, shown: str, *, strict: bool) -> Graded:
-    against = ""
-    if word.result is Grade.PASS:
-        if not any(_parts(word.quote)):
-            against = NO_QUOTE if strict else ""
-        elif not found(word.quote, shown):
-            against = NOT_SHOWN
-    line = replace(word, quote=_line(word.quote, QUOTE_LIMIT))
-    if not against:
-        return line
-    return replace(line, result=Grade.UNCLEAR, why=one_line(f"{against}: {word.why}", WHY_LIMIT))
+def _held(word: _Word, evidence: str, *, strict: bool) -> Graded:
+    """The word, or why a pass is not believed."""
+    quote = word.quotes[0] if word.quotes else ""
+    result, why = word.result, word.why
+    if result is Grade.PASS and word.quotes:
+        borne_out = next((text for text in word.quotes if found(text, evidence)), None)
+        if borne_out is None:
+            result, why = Grade.UNCLEAR, f"{NOT_SHOWN}: {why}"
+        else:
+            quote = borne_out
+    elif result is Grade.PASS and strict:
+        result, why = Grade.UNCLEAR, f"{NO_QUOTE}: {why}"
+    return Graded(word.n, result, _line(quote, QUOTE_LIMIT), one_line(why, WHY_LIMIT))
 
 
 def _parts(quote: str) -> list[str]:
@@ -130,14 +149,17 @@ def _parts(quote: str) -> list[str]:
 
 
 def _normal(text: str) -> str:
-    """Without case, quotation marks, emphasis and the kind of white space."""
     return " ".join(_MARKS.sub("", _BREAKS.sub(" ", text)).casefold().split())
 
 
-def _bounded(part: str, end: str) -> str:
-    words = re.escape(part)
-    return f"{end if part[0].isalnum() else ''}{words}{end if part[-1].isalnum() else ''}"
+def _bounded(part: str) -> str:
+    """A short part must stand as words of its own: a letter or a digit stands in any text."""
+    if len(part) >= SHORT_QUOTE:
+        return re.escape(part)
+    before = r"(?<!\w)" if part[0].isalnum() else ""
+    after = r"(?!\w)" if part[-1].isalnum() else ""
+    return f"{before}{re.escape(part)}{after}"
 
 
-def _line(text: Json | None, limit: int) -> str:
+def _line(text: Json, limit: int) -> str:
     return one_line(unstuck(text), limit) if isinstance(text, str) else ""
