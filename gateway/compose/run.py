@@ -20,24 +20,21 @@ from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import end_orphans
 from adapters.workspace.tools import workspace_tools
 from adapters.workspace.workspace import bind, home_of, share_home
-from core.agent.loop import LoopOptions, Prefix
-from core.agent.prompts import PromptSize, system_prompt
 from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
 from core.messages import Address, LaneKey, PlatformName, SendFile
 from core.ports import Model, Platform, ToolContext
 from core.sessions.lane import Busy
-from core.tools.registry import Registry
-from core.tools.send import send_tool
-from core.tools.think import think_tool
 from gateway.access import Access, Allowlist
 from gateway.bystander import Beside
 from gateway.card import Cards
 from gateway.clock import SystemClock
+from gateway.compose.equipment import Books, Equipment
 from gateway.compose.folders import MAIN_CHAT, folder_of
 from gateway.compose.house import control, house, offered
 from gateway.compose.models import Models
+from gateway.compose.others import LateRunners, mcp_servers
 from gateway.compose.setup import (
     Endpoint,
     HealthMaker,
@@ -48,6 +45,7 @@ from gateway.compose.setup import (
     Running,
     Setup,
 )
+from gateway.compose.staff import ConfiguredStaff
 from gateway.control.server import ControlServer
 from gateway.delivery import Delivery
 from gateway.drafting import Drafter
@@ -59,7 +57,7 @@ from gateway.platforms import Platforms, Redacted
 from gateway.program import FINISH_S, NO_PLATFORM, Parts, Program
 from gateway.redact import Redactor
 from gateway.router import LaneRules, Router
-from gateway.settings import Choice, Job, Settings, chosen, secrets_of
+from gateway.settings import Choice, Job, Purpose, Settings, chosen, secrets_of
 from gateway.settings.chats import NumberedAccess, SlackAccess
 from gateway.stillness import Stillness
 from gateway.worker import AgentWorker, Crew, Engine, Surroundings
@@ -192,10 +190,11 @@ class _Builder:
         delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
         cards = Cards(store, platforms)
         court = self._court()
+        equipment = self._equip()
         around = Surroundings(
             store=store,
             clock=clock,
-            tools=self._registry(),
+            tools=equipment.registry,
             workspaces=self,
             chats=platforms,
             roles=access,
@@ -203,7 +202,7 @@ class _Builder:
             drafter=self._drafter(),
         )
         self._lanes.attach(
-            self._worker(around),
+            self._worker(around, equipment),
             Followers(judge=court, delivery=delivery, card=cards, stir=self._stillness.stir),
         )
         court.attach(self._lanes)
@@ -220,7 +219,11 @@ class _Builder:
             court=court,
             load=self._models.load,
             vitals=vitals,
-            beside={**self._lookers(vitals), "control socket": self._control(vitals).run},
+            beside={
+                **self._lookers(vitals),
+                **equipment.lives,
+                "control socket": self._control(vitals).run,
+            },
             console=console,
             finish_s=FINISH_S if console is None else 0.0,
             closers=(self._tools.close, self._models.close, store.close),
@@ -242,16 +245,18 @@ class _Builder:
         self._store.offer(_budget(settings))
         self._redact.learn(secrets_of(settings))
 
-    def _worker(self, around: Surroundings) -> TurnWorker:
-        worker = AgentWorker(self._crew(), around)
+    def _worker(self, around: Surroundings, equipment: Equipment) -> TurnWorker:
+        worker = AgentWorker(self._crew(equipment), around)
         return worker if self.health is None else self.health.metrics.counted_turns(worker)
 
     def _model(self, job: Job) -> Model:
-        return self._counted(chosen(self._settings, job), job)
+        return self._counted(self._models.of(chosen(self._settings, job)), job)
 
-    def _counted(self, choice: Choice, job: Job) -> Model:
-        model = self._models.of(choice)
-        return model if self.health is None else self.health.metrics.counted_calls(model, job)
+    def _model_of(self, choice: Choice) -> Model:
+        return self._counted(self._models.of(choice), "agent")
+
+    def _counted(self, model: Model, purpose: Purpose) -> Model:
+        return model if self.health is None else self.health.metrics.counted_calls(model, purpose)
 
     def folder(self, lane: LaneKey) -> Path:
         """Where a lane works. Raises UserError when it is bound to a folder that is gone, or
@@ -303,26 +308,28 @@ class _Builder:
         platforms.add(console, only=self._choices.talk)
         return console
 
-    def _registry(self) -> Registry:
-        tools = (
-            *self._tools.tools,
-            think_tool(show=self._settings.agent.show_thoughts),
-            send_tool(self._tools.stage, self),
+    def _equip(self) -> Equipment:
+        local = self._choices.local is not None
+        staff = ConfiguredStaff(self._settings, self._models, local=local, counted=self._counted)
+        servers = mcp_servers(self._settings, self._data, self._tools.checks.keep)
+        equipment = Equipment(self._settings, self._tools, self, staff, servers)
+        equipment.attach(
+            Books(children=self._store.children, caps=self._store),
+            LateRunners(self._tools),
+            self._clock,
+            self._model("compaction"),
         )
-        return Registry(tools).granting(self._settings.agent.toolsets)
+        return equipment
 
-    def _crew(self) -> Crew:
-        agent = chosen(self._settings, "agent")
-        toolsets = self._settings.agent.toolsets
-        size = PromptSize.SHORT if agent.local else PromptSize.FULL
+    def _crew(self, equipment: Equipment) -> Crew:
         return Crew(
             model=self._model("agent"),
             compactor=self._model("compaction"),
-            prefix=Prefix(system_prompt(toolsets=toolsets, size=size), self._registry().specs()),
-            options=LoopOptions(max_steps=self._settings.agent.max_steps),
-            vision=agent.model.vision,
+            prefix=equipment.prefix,
+            options=equipment.options,
+            vision=chosen(self._settings, "agent").model.vision,
             others={
-                choice.name: Engine(self._counted(choice, "agent"), choice.model.vision)
+                choice.name: Engine(self._model_of(choice), choice.model.vision)
                 for choice in offered(self._settings, local=self._choices.local is not None)
             },
         )

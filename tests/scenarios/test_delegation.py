@@ -71,7 +71,7 @@ async def test_a_claim_that_no_receipt_bears_out_fails_and_true_work_passes(
     tmp_path: Path,
 ) -> None:
     def check(seen: Seen) -> Answer:
-        wrote = "wrote a.txt" in seen.said()
+        wrote = "wrote a.txt (1 bytes)" in seen.said()
         return found((1, "pass", "a receipt shows it") if wrote else (1, "fail", "no receipt"))
 
     async with running_bot(tmp_path, **STAFF) as bot:
