@@ -19,19 +19,22 @@ DOING_CHARS = 60
 
 @dataclass(slots=True)
 class Seat:
-    """One child: its step counted from 1, what it does now, how it ended."""
+    """One child: its step counted from 1, what it does now, how it ended. `doing` is asked
+    whenever it is shown: a child's own children have a board that moves on."""
 
     title: str
     began: float
     step: int = 0
-    doing: str = "waiting"
+    doing: Line = "waiting"
     ended: str = ""
 
     def line(self, now: float) -> str:
         """One line for people."""
         if self.ended:
             return f"  {self.ended}"
-        parts = (f"step {self.step}" if self.step else "", age(now - self.began), self.doing)
+        doing = self.doing if isinstance(self.doing, str) else self.doing()
+        step = f"step {self.step}" if self.step else ""
+        parts = (step, age(now - self.began), one_line(doing, DOING_CHARS))
         return f"  {one_line(self.title, TITLE_CHARS)}: {' · '.join(filter(None, parts))}"
 
 
@@ -59,7 +62,7 @@ class Board:
                 at.step, at.doing = step + 1, "thinking"
             case ToolStarted(call, summary):
                 icon = ICONS.get(call.name, OTHER_ICON)
-                at.doing = f"{icon} {one_line(summary, DOING_CHARS)}"
+                at.doing = f"{icon} {summary}"
             case ToolEnded():
                 at.doing = "thinking"
             case _:
@@ -67,8 +70,7 @@ class Board:
 
     def say(self, seat: int, doing: Line) -> None:
         """What a child does, in words."""
-        text = doing if isinstance(doing, str) else doing()
-        self.seats[seat].doing = one_line(text, DOING_CHARS)
+        self.seats[seat].doing = doing
 
     def end(self, seat: int, line: str, *, good: bool) -> None:
         """How a child ended."""

@@ -98,7 +98,7 @@ class ChildResult:
         if self.verdict is not None:
             told["verdict"] = self.verdict.to_json()
         return told | {
-            "model": self.model,
+            "model": self.model or None,
             "tier": self.tier,
             "profile": self.profile or None,
             "turns": self.calls,
