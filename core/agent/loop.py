@@ -237,7 +237,8 @@ class _Turn:
         starts = [Started(trace.n, call.id) for call in group if call.id not in trace.started]
         to_run = [call for call in group if call.id not in done]
         if to_run:
-            await self._commit(*pending, *starts)
+            if begins := (*pending, *starts):
+                await self._commit(*begins)
             pending, starts = (), []
             done |= {result.call.id: result for result in await together(map(self._run, to_run))}
         ends = [Finished(trace.n, done[call.id]) for call in group]
@@ -246,11 +247,14 @@ class _Turn:
     def _answer_for(
         self, before: Sequence[ToolCall], call: ToolCall, *, begun: bool, cut: bool
     ) -> ToolResult | None:
-        """The host's own result for a call that must not run, None for one that runs now."""
-        if not begun:
-            return guard.refusal(before, call, cut=cut)
-        resumed = call.name in self.agent.options.resumable
-        return None if resumed else guard.interrupted(call)
+        """The host's own result for a call that must not run, None for one that runs now.
+
+        A refused call counts as begun with its group, and is refused again when the group is
+        taken up again.
+        """
+        if begun and call.name not in self.agent.options.resumable:
+            return guard.interrupted(call)
+        return guard.refusal(before, call, cut=cut)
 
     async def _run(self, call: ToolCall) -> ToolResult:
         self.emit(events.ToolStarted(call, events.call_summary(call)))
