@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 from hypothesis import given
@@ -40,6 +41,35 @@ def test_no_arguments_break_the_guard(text: str, cut: bool) -> None:
 def test_arguments_nested_too_deep_are_compared_as_text() -> None:
     deep = "[" * 100_000
     assert guard.canonical(deep) == deep
+
+
+several = st.lists(
+    st.builds(lambda name: ToolCall("c", name, ""), st.sampled_from(["run", "child", "other"])),
+    max_size=7,
+)
+keeping = st.sets(st.sampled_from(["child", "other"]))
+
+
+@given(several, keeping)
+def test_only_neighbours_that_keep_their_own_account_run_side_by_side(
+    asked: list[ToolCall], resumable: set[str]
+) -> None:
+    groups = list(guard.side_by_side(asked, resumable))
+    assert [call for group in groups for call in group] == asked, "none is lost or moved"
+    for group in groups:
+        assert len(group) == 1 or all(call.name in resumable for call in group)
+    for one, other in itertools.pairwise(groups):
+        assert not {one[-1].name, other[0].name} <= resumable, "they could have run together"
+
+
+@given(several, keeping, st.data())
+def test_what_is_left_after_a_restart_falls_into_the_same_groups(
+    asked: list[ToolCall], resumable: set[str], data: st.DataObject
+) -> None:
+    groups = list(guard.side_by_side(asked, resumable))
+    ended = data.draw(st.integers(0, len(groups)))
+    left = asked[sum(map(len, groups[:ended])) :]
+    assert list(guard.side_by_side(left, resumable)) == groups[ended:]
 
 
 @given(st.lists(st.sampled_from(["", "a", "a_2", "call_2", "b"]), max_size=6))

@@ -25,6 +25,7 @@ from core.agent.loop import (
     LoopOptions,
     OutOfBudget,
     Prefix,
+    ToolRunner,
     TurnResult,
     run_turn,
 )
@@ -222,6 +223,25 @@ async def test_calls_beyond_the_step_limit_are_not_run() -> None:
     assert rig.tools.ran == ["1"]
 
 
+async def test_calls_beyond_the_step_limit_name_the_setting_that_a_person_raises() -> None:
+    model = ScriptedModel([calls(("run", "1")), calls(("run", "2"))])
+    rig = Rig(model)
+    key = "delegation.profiles.coder.max_iterations"
+    agent = Agent(
+        prefix=PREFIX,
+        model=model,
+        compactor=model,
+        options=LoopOptions(max_steps=1, steps_key=key),
+    )
+    outcome = await run_turn(
+        START, agent=agent, tools=rig.tools, log=rig.log, emit=rig.events.append
+    )
+    assert isinstance(outcome, Failed)
+    assert outcome.permanent
+    assert f"used its 1 steps without an answer. Raise {key}," in outcome.error
+    assert "agent.max_steps" not in outcome.error
+
+
 @pytest.mark.parametrize(
     ("kind", "permanent"), [(FailureKind.TRANSIENT, False), (FailureKind.PERMANENT, True)]
 )
@@ -239,6 +259,178 @@ async def test_a_turn_that_lost_its_lane_runs_no_further_tool() -> None:
     with pytest.raises(Fenced):
         await rig.run()
     assert rig.tools.ran == []
+
+
+class Meeting:
+    """Children that all wait for each other, then end in the order that `ending` names."""
+
+    def __init__(self, size: int, *ending: str) -> None:
+        self.running: list[str] = []
+        self.most = 0
+        self.ended: list[str] = []
+        self.cancelled: list[str] = []
+        self._met = asyncio.Barrier(size)
+        self._may_end = {name: asyncio.Event() for name in ending}
+        self._ending = list(ending)
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        one = call.arguments
+        self.running.append(one)
+        self.most = max(self.most, len(self.running))
+        try:
+            if call.name == "child":
+                await self._meet(one)
+        except asyncio.CancelledError:
+            self.cancelled.append(one)
+            raise
+        self.running.remove(one)
+        self.ended.append(one)
+        return ToolResult(call, f"ran {one}", Receipt(ok=True, summary=one))
+
+    async def _meet(self, one: str) -> None:
+        await self._met.wait()
+        if one not in self._may_end:
+            return
+        turn = self._ending.index(one)
+        if turn:
+            await self._may_end[self._ending[turn - 1]].wait()
+        self._may_end[one].set()
+
+
+async def run_with(rig: Rig, tools: ToolRunner) -> TurnResult:
+    agent = Agent(
+        prefix=PREFIX,
+        model=rig.model,
+        compactor=rig.model,
+        options=LoopOptions(resumable=frozenset({"child"})),
+    )
+    return await run_turn(START, agent=agent, tools=tools, log=rig.log, emit=rig.events.append)
+
+
+async def test_neighbours_of_resumable_calls_run_at_the_same_time() -> None:
+    rig = Rig(ScriptedModel([calls(("child", "a"), ("child", "b"), ("child", "c")), says("ok")]))
+    meeting = Meeting(3)
+    assert answer(await run_with(rig, meeting)) == "ok"
+    assert meeting.most == 3
+    shown = [type(event) for event in rig.events if isinstance(event, ToolStarted | ToolEnded)]
+    assert shown == [ToolStarted] * 3 + [ToolEnded] * 3
+
+
+async def test_results_are_kept_in_the_order_given_whatever_ends_first() -> None:
+    asked = calls(("child", "a"), ("child", "b"), ("child", "c"))
+    rig = Rig(ScriptedModel([asked, says("ok")]))
+    meeting = Meeting(3, "c", "a", "b")
+    outcome = await run_with(rig, meeting)
+    assert meeting.ended == ["c", "a", "b"]
+    assert isinstance(outcome, Answered)
+    assert [result.call for result in outcome.results] == list(asked.calls)
+    told = [event.result.text for event in rig.events if isinstance(event, ToolEnded)]
+    assert told == ["ran a", "ran b", "ran c"]
+    commits = [[type(write) for write in commit] for commit in rig.log.commits]
+    assert commits == [[Replied, Started, Started, Started], [Finished] * 3]
+    assert rig.model.requests[1].messages[-3:] == (
+        Result("c0", "ran a"),
+        Result("c1", "ran b"),
+        Result("c2", "ran c"),
+    )
+
+
+async def test_all_other_calls_run_one_after_the_other() -> None:
+    asked = [("child", "a"), ("child", "b"), ("run", "1"), ("run", "2"), ("child", "c")]
+    rig = Rig(ScriptedModel([calls(*asked), says("ok")]))
+
+    class Alone(Meeting):
+        async def run(self, call: ToolCall) -> ToolResult:
+            assert "1" not in self.running
+            assert "2" not in self.running
+            if call.arguments == "c":
+                self._met = asyncio.Barrier(1)
+            return await super().run(call)
+
+    meeting = Alone(2)
+    await run_with(rig, meeting)
+    assert meeting.most == 2
+    assert meeting.ended[2:] == ["1", "2", "c"]
+    commits = [[type(write) for write in commit] for commit in rig.log.commits]
+    assert commits == [
+        [Replied, Started, Started],
+        [Finished, Finished],
+        *[[Started], [Finished]] * 3,
+    ]
+
+
+async def test_a_call_repeated_within_its_group_is_refused_as_in_a_row() -> None:
+    asked = calls(*[("child", "a")] * 3, ("child", "b"))
+    rig = Rig(ScriptedModel([asked, says("ok")]))
+    meeting = Meeting(3)
+    outcome = await run_with(rig, meeting)
+    assert sorted(meeting.ended) == ["a", "a", "b"]
+    assert isinstance(outcome, Answered)
+    assert [result.text for result in outcome.results] == [
+        "ran a",
+        "ran a",
+        guard.REPEATED,
+        "ran b",
+    ]
+
+
+async def test_a_group_of_refused_calls_alone_is_one_commit() -> None:
+    twice = calls(*[("child", "a")] * 2)
+    rig = Rig(ScriptedModel([twice, twice, says("ok")]))
+    meeting = Meeting(2)
+    await run_with(rig, meeting)
+    assert meeting.ended == ["a", "a"]
+    commits = [[type(write) for write in commit] for commit in rig.log.commits]
+    assert commits[2:] == [[Replied, Started, Started, Finished, Finished]]
+
+
+async def test_a_call_with_cut_arguments_is_not_run_among_its_neighbours() -> None:
+    asked = (ToolCall("a", "child", '{"x": 1}'), ToolCall("b", "child", '{"text": "lo'))
+    rig = Rig(ScriptedModel([Reply("", asked, cut=True), says("ok")]))
+    meeting = Meeting(1)
+    await run_with(rig, meeting)
+    assert meeting.ended == ['{"x": 1}']
+    assert rig.model.requests[1].messages[-1] == Result("b", guard.CUT)
+
+
+@pytest.mark.parametrize("error", [Fenced("the turn was stopped"), ZeroDivisionError("a bug")])
+async def test_what_one_child_raises_ends_the_others_and_surfaces_as_itself(
+    error: Exception,
+) -> None:
+    rig = Rig(ScriptedModel([calls(("child", "a"), ("child", "b"))]))
+
+    class Failing(Meeting):
+        async def _meet(self, one: str) -> None:
+            await self._met.wait()
+            if one == "b":
+                raise error
+            await asyncio.Event().wait()
+
+    meeting = Failing(2)
+    with pytest.raises(type(error)) as caught:
+        await run_with(rig, meeting)
+    assert caught.value is error
+    assert meeting.cancelled == ["a"]
+    assert not any(isinstance(write, Finished) for write in rig.log.writes)
+
+
+async def test_cancelling_reaches_every_child() -> None:
+    rig = Rig(ScriptedModel([calls(("child", "a"), ("child", "b"))]))
+    met = asyncio.Event()
+
+    class Hung(Meeting):
+        async def _meet(self, one: str) -> None:
+            await self._met.wait()
+            met.set()
+            await asyncio.Event().wait()
+
+    meeting = Hung(2)
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(run_with(rig, meeting), name="turn")
+        await met.wait()
+        turn.cancel()
+    assert turn.cancelled()
+    assert sorted(meeting.cancelled) == ["a", "b"]
 
 
 async def test_cancelling_reaches_a_hung_model() -> None:
