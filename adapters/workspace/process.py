@@ -36,13 +36,16 @@ MARK = "PURSUIT_RUN"
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What to execute: bubblewrap when `sandboxed`; `mark` is set for commands of the agent's that
-    no sandbox holds together."""
+    no sandbox holds together. The streams of one that is `spoken_to` are its starter's."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     sandboxed: bool = False
     mark: str = ""
+    spoken_to: bool = False
+    listens: bool = False
+    """Standard input is a pipe too, for one that is `spoken_to`; else there is none."""
 
     def telling(self, descriptor: int) -> tuple[str, ...]:
         """The words, with bubblewrap writing its first inner process's id to a descriptor."""
@@ -72,11 +75,13 @@ class Process:
         self._started = time.monotonic()
         self._ended: float | None = None
         self._pidfd: int | None = os.pidfd_open(child.pid)
-        self._output: IO[bytes] | None = child.stdout
+        self._output: IO[bytes] | None = None if launch.spoken_to else child.stdout
         self._loop.add_reader(self._pidfd, self._on_exit)
         if self._output is not None:
             os.set_blocking(self._output.fileno(), False)
             self._loop.add_reader(self._output.fileno(), self._on_output)
+        else:
+            self._closed.set()
 
     @classmethod
     def start(cls, launch: Launch, spool: Spool | None = None) -> Process:
@@ -86,9 +91,9 @@ class Process:
         try:
             child = subprocess.Popen(  # noqa: S603 (what runs is the caller's matter)
                 launch.telling(tell),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if launch.listens else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE if launch.spoken_to else subprocess.STDOUT,
                 env=env,
                 cwd=launch.cwd,
                 start_new_session=True,
@@ -117,20 +122,29 @@ class Process:
         """What it printed so far, for the model."""
         return self.capture.shown(self._spool.where() if self._spool is not None else "")
 
+    @property
+    def streams(self) -> tuple[IO[bytes] | None, IO[bytes] | None, IO[bytes] | None]:
+        """Its standard input, output and error, for the starter of one that is `spoken_to`."""
+        return self._child.stdin, self._child.stdout, self._child.stderr
+
+    async def exited(self) -> None:
+        """Until it has ended; what it started may go on."""
+        await self._exited.wait()
+
     async def wait(self) -> None:
         """Until it has ended and its output is closed; ends what it left behind."""
         await self._exited.wait()
         await _within(LINGER_S, self._closed.wait())
         await self.end()
 
-    async def end(self) -> None:
-        """SIGTERM to all its processes, SIGKILL to what is left after `TERM_S`; then it is gone.
+    async def end(self, patience_s: float = TERM_S) -> None:
+        """SIGTERM to all its processes, SIGKILL to what is left after that; then it is gone.
 
         When this is cancelled while it waits, SIGKILL comes at once.
         """
         try:
             if self._signal(signal.SIGTERM):
-                await _within(TERM_S, self._gone())
+                await _within(patience_s, self._gone())
         finally:
             self._kill()
         try:

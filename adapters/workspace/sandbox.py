@@ -12,7 +12,8 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -156,6 +157,26 @@ class Sandbox:
         argv = (*self._bwrap(folder), *self._limited(command))
         return Launch(argv, env, Path("/"), sandboxed=True)
 
+    def launch_runner(
+        self,
+        argv: Sequence[str],
+        workspace: Path,
+        env: Mapping[str, str],
+        *,
+        network: bool | None,
+        listens: bool,
+    ) -> Launch:
+        """A program that works for long and is spoken to, held as a command is but for the CPU
+        time. `env` goes on top of a command's; `network` None is as commands have it."""
+        folder = Path(os.path.realpath(workspace))
+        given = {**self._env(folder), **env, OWNER: self._owner}
+        limits = _within(self._limits(), argv)
+        bare = Launch(limits, given, folder, spoken_to=True, listens=listens)
+        if self._options.sandbox is Sandboxing.NONE:
+            return replace(bare, mark=secrets.token_hex(8))
+        inside = (*self._bwrap(folder, network=network), *limits)
+        return replace(bare, argv=inside, cwd=Path("/"), sandboxed=True)
+
     def _env(self, workspace: Path) -> dict[str, str]:
         """All that a command finds in its environment. bubblewrap itself gets no more than
         this either: its own can be read inside as /proc/1/environ."""
@@ -173,28 +194,33 @@ class Sandbox:
         }
 
     def _limited(self, command: str) -> tuple[str, ...]:
-        """bash under limits. Memory is RLIMIT_DATA: an address space limit would stop runtimes
-        that reserve far more than they use."""
+        """bash under limits."""
+        limits = (*self._limits(), f"--cpu={self._options.cpu_s}")
+        return _within(limits, ("bash", "--noprofile", "--norc", "-c", command))
+
+    def _limits(self) -> tuple[str, ...]:
+        """Memory is RLIMIT_DATA: an address space limit would stop runtimes that reserve far more
+        than they use."""
         options = self._options
         limits = [
             f"--data={options.memory_mb * MB}",
             f"--fsize={options.file_mb * MB}",
-            f"--cpu={options.cpu_s}",
             "--core=0",
         ]
         if options.sandbox is Sandboxing.BWRAP and _counts_processes_per_namespace():
             limits.append(f"--nproc={options.processes}")
-        return ("prlimit", *limits, "--", "bash", "--noprofile", "--norc", "-c", command)
+        return tuple(limits)
 
-    def _bwrap(self, workspace: Path | None) -> tuple[str, ...]:
+    def _bwrap(self, workspace: Path | None, *, network: bool | None = None) -> tuple[str, ...]:
         options = self._options
+        shared = options.network if network is None else network
         program = shutil.which(options.bwrap, path=PATH) or options.bwrap
         return (
             program,
             *("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"),
             *("--cap-drop", "ALL", "--hostname", "workspace"),
             *(("--disable-userns",) if self._modern else ()),
-            *(("--share-net",) if options.network else ()),
+            *(("--share-net",) if shared else ()),
             *_system(),
             *("--proc", "/proc", "--dev", "/dev", "--dir", "/run"),
             *self._empty(Path("/tmp")),  # noqa: S108 (a new one of its own)
@@ -246,6 +272,11 @@ class Sandbox:
             _fix(mounts, start_ups, open_folders)
         for path in sorted(mounts, key=lambda p: len(p.parts)):
             yield from mounts[path]
+
+
+def _within(limits: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
+    program = shutil.which("prlimit", path=PATH) or "prlimit"
+    return (program, *limits, "--", *argv)
 
 
 def _fix(mounts: dict[Path, Mount], start_ups: list[Path], open_folders: list[Path]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
@@ -101,9 +101,7 @@ class Terminal:
     def _refusal(self, command: str, workspace: Path) -> str:
         """Why a command is not run, "" when it is. Approvals are not asked for here: a verdict
         that wants one is a refusal."""
-        if guard := guard_of(
-            workspace, self._guards(workspace), self._options.extra, writing=True
-        ):
+        if guard := self._guard(workspace):
             return guard.refusal
         verdict = judge(command, workspace, self._options.extra)
         match verdict:
@@ -117,6 +115,31 @@ class Terminal:
                 return REFUSED.format(reason=reason, way=NEVER, command=command[:500])
             case _:
                 assert_never(verdict)
+
+    async def start_runner(
+        self,
+        argv: Sequence[str],
+        workspace: Path,
+        env: Mapping[str, str],
+        *,
+        network: bool | None = None,
+        listens: bool = False,
+    ) -> Process:
+        """Start a local agent runner, see `Sandbox.launch_runner`; whoever has it ends it. Raises
+        UserError where a command would be refused, OSError when nothing can be executed."""
+        guard = await asyncio.to_thread(self._guard, workspace)
+        if guard is not None:
+            raise UserError(guard.refusal)
+        await self._sandbox.check()
+        await asyncio.to_thread(prepare, workspace)
+        launch = self._sandbox.launch_runner(
+            argv, workspace, env, network=network, listens=listens
+        )
+        return Process.start(launch)
+
+    def _guard(self, workspace: Path) -> Guarded | None:
+        guards = self._guards(workspace)
+        return guard_of(workspace, guards, self._options.extra, writing=True)
 
     def _guards(self, workspace: Path) -> tuple[Guarded, ...]:
         return guarded((workspace, *self._options.extra))
