@@ -51,7 +51,8 @@ def _told(error: BaseException, options: ServerOptions) -> str:
         case FileNotFoundError():
             return f"there is no program {options.command!r} ({options.key('command')})"
         case httpx2.TransportError():
-            return f"{type(error).__name__} at {host(options)} ({options.key('url')}): {error}"
+            where = f"{type(error).__name__} at {host(options)} ({options.key('url')})"
+            return f"{where}: {error}" if str(error) else where
         case MCPError():
             return error.message
         case ValidationError():

@@ -21,6 +21,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
+from adapters.mcp.decode import clean
 from adapters.mcp.options import ServerOptions
 from core.tools.tool import one_line
 
@@ -146,7 +147,7 @@ class ServerProcess:
             while data := await err.read(KEPT_CHARS * 4):
                 text = data.decode("utf-8", "replace")
                 self._errors = (self._errors + text)[-KEPT_CHARS:]
-                log.debug("mcp_errors", server=self._options.name, text=text.strip())
+                log.debug("mcp_errors", server=self._options.name, text=clean(text).strip())
 
 
 @asynccontextmanager

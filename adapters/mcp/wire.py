@@ -179,6 +179,7 @@ class Live:
         if error.code == REQUEST_TIMEOUT:
             return self._late()
         if self._over or error.code == CONNECTION_CLOSED:
+            self._news.set()  # over HTTP this may be all that is ever heard of a server's end
             return self._lost_call()
         said = one_line(decode.clean(error.message), REFUSAL_CHARS)
         return UserError(f"{self._options.name} refused the call: {said}")

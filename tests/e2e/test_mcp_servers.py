@@ -219,7 +219,7 @@ async def test_a_killed_server_fails_its_call_and_comes_back(rig: Rig) -> None:
     await rig.until_answered("mcp__hub__echo", {"text": "hi"}, "hi")
 
 
-async def test_a_server_that_is_started_late_is_found() -> None:
+async def test_a_web_server_that_is_started_late_or_anew_is_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     web = ServerOptions(name="web", url=f"http://127.0.0.1:{port}/mcp", start_s=0.5)
@@ -231,7 +231,13 @@ async def test_a_server_that_is_started_late_is_found() -> None:
             with web_server(port):
                 await rig.until_answered("mcp__web__echo", {"text": "hi"}, "hi")
                 assert rig.servers.faults() == {}
-    assert [line["event"] for line in logs] == ["mcp_server_down", "mcp_server_up"]
+                assert "was lost during this call" in (await rig.call("mcp__web__die")).text
+                await rig.until(rig.servers.faults)
+            with web_server(port):
+                await rig.until_answered("mcp__web__echo", {"text": "hi"}, "hi")
+    assert [line["event"] for line in logs][:3] == [
+        *("mcp_server_down", "mcp_server_up", "mcp_server_down"),
+    ]
 
 
 async def test_a_web_server_that_forgot_the_session_gets_a_new_one() -> None:
@@ -297,6 +303,12 @@ async def test_a_server_that_cannot_be_used_is_down_with_a_reason_and_harms_no_o
     warned = [line for line in logs if line["log_level"] == "warning"]
     assert {line["server"] for line in warned} == {"odd"}
     assert len({line["reason"] for line in warned}) == len(warned)  # each is told once
+
+
+async def test_a_server_that_knows_only_the_later_protocol_is_spoken_to_in_that() -> None:
+    async with running(misfit("modern")) as rig:
+        assert rig.servers.faults() == {}
+        assert rig.names == ["mcp__odd__hang"]
 
 
 @pytest.mark.parametrize("how", ["noise", "flood"])

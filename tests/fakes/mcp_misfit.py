@@ -13,8 +13,9 @@ LEGACY = "2025-06-18"
 TOOLS = [{"name": "hang", "description": "Never ends.", "inputSchema": {"type": "object"}}]
 
 
-def answer(request: dict[str, object]) -> None:
+def answer(request: dict[str, object], how: str) -> None:
     """Answer the handshake and the list; nothing else."""
+    later = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
     results: dict[object, object] = {
         "initialize": {
             "protocolVersion": LEGACY,
@@ -23,11 +24,18 @@ def answer(request: dict[str, object]) -> None:
         },
         "tools/list": {"tools": TOOLS},
     }
+    if how == "modern":
+        versions = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        results = {"server/discover": versions | later, "tools/list": {"tools": TOOLS} | later}
+        if request.get("method") == "initialize":
+            refused = {"code": -32601, "message": "Method not found"}
+            said = {"jsonrpc": "2.0", "id": request["id"], "error": refused}
+            sys.stdout.write(json.dumps(said) + "\n")
     if request.get("method") in results:
         result = results[request["method"]]
         said = {"jsonrpc": "2.0", "id": request["id"], "result": result}
         sys.stdout.write(json.dumps(said) + "\n")
-        sys.stdout.flush()
+    sys.stdout.flush()
 
 
 def misbehave(how: str) -> None:
@@ -55,7 +63,7 @@ def main(how: str) -> None:
     misbehave(how)
     for line in sys.stdin:
         request = json.loads(line)
-        answer(request)
+        answer(request, how)
         if how == "deaf" and request.get("method") == "tools/list":
             break
     if how in {"stubborn", "deaf"}:
