@@ -183,7 +183,8 @@ class _Talk:
         else:
             await self._pipes.closing(LINGER_S)
             code = self._pipes.launched.exit_code
-            error = crashed(self._job.name, code, doing, self._pipes.errors.text)
+            errors = self._pipes.errors.text
+            error = crashed(self._job.name, code, doing, errors, begun=bool(self._session))
         return error + (NOT_ACP.format(stray=self._wire.stray) if self._wire.stray else "")
 
     async def _watch(self) -> None:

@@ -50,5 +50,6 @@ async def listen(launched: Launched, job: Job) -> RunnerEnd:
             await within(LINGER_S, output.closed)
     error = late(job.name, job.timeout_s) if timed_out else ""
     if launched.exit_code and not timed_out:
-        error = crashed(job.name, launched.exit_code, "on the task", pipes.errors.text)
+        code, errors = launched.exit_code, pipes.errors.text
+        error = crashed(job.name, code, "on the task", errors, begun=printed.total > 0)
     return RunnerEnd(printed.text, error)

@@ -20,9 +20,10 @@ _SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNOREC
 _SECRET_CHARS = 6
 
 
-def crashed(name: str, code: int | None, doing: str, errors: str) -> str:
-    """It ended by itself; `doing` says when, `errors` is the end of its error output."""
-    if code in {126, 127}:
+def crashed(name: str, code: int | None, doing: str, errors: str, *, begun: bool) -> str:
+    """It ended by itself; `doing` says when, `errors` is the end of its error output. One that
+    had `begun` to speak was there, whatever its exit code says."""
+    if code in {126, 127} and not begun:
         said = NOT_THERE.format(name=name, code=code)
     elif code is None:
         said = f"The runner {name} closed its output {doing}."

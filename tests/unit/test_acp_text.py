@@ -75,7 +75,8 @@ def test_secrets_of_the_settings_are_hidden_and_plain_values_are_not() -> None:
 
 def test_a_program_that_was_not_found_is_told_with_the_remedy() -> None:
     for code in (126, 127):
-        assert "`acp_command` must name a program" in crashed("gemini", code, "on the task", "")
-    assert crashed("gemini", 3, "on the task", "") == (
-        "The runner gemini ended with exit code 3 on the task."
-    )
+        said = crashed("gemini", code, "on the task", "", begun=False)
+        assert "`acp_command` must name a program" in said
+    for code, begun in ((3, False), (127, True)):
+        said = crashed("gemini", code, "on the task", "", begun=begun)
+        assert said == f"The runner gemini ended with exit code {code} on the task."
