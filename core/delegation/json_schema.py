@@ -30,8 +30,8 @@ from core.transcript import Json
 
 MAX_SCHEMA = 20_000
 MAX_OUTPUT = 1_000_000
-MAX_STEPS = 100_000
-"""Keywords applied in one check: about a second."""
+MAX_STEPS = 50_000
+"""Keywords applied in one check: less than a second."""
 WHY_LIMIT = 300
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 

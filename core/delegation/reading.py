@@ -153,11 +153,14 @@ def _normal(text: str) -> str:
 
 
 def _bounded(part: str) -> str:
-    """A short part must stand as words of its own: a letter or a digit stands in any text."""
-    if len(part) >= SHORT_QUOTE:
-        return re.escape(part)
-    before = r"(?<!\w)" if part[0].isalnum() else ""
-    after = r"(?!\w)" if part[-1].isalnum() else ""
+    """The pattern of a part: a number is no part of a longer one ("2 passed" is not in "12
+    passed"), and a short part stands as words of its own, since a letter stands in any text."""
+    short = len(part) < SHORT_QUOTE
+    before = r"(?<!\d)(?<!\d[.,])" if part[0].isdigit() else ""
+    after = r"(?!\d|[.,]\d)" if part[-1].isdigit() else ""
+    # Only these scripts put spaces between words.
+    before += r"(?<!\w)" if short and part[0].isascii() and part[0].isalnum() else ""
+    after += r"(?!\w)" if short and part[-1].isascii() and part[-1].isalnum() else ""
     return f"{before}{re.escape(part)}{after}"
 
 

@@ -1,0 +1,102 @@
+"""The acceptance check with the small embedded judge: it is shown less and believed less."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from core.delegation.acceptance import Delivered, Host, verify
+from core.delegation.criteria import parse
+from core.delegation.ports import Judge
+from core.delegation.verdict import Verdict
+from core.delegation.worker import Ranked
+from core.ports import Reply
+from core.transcript import User
+from tests.fakes.scripted_model import ScriptedModel
+from tests.unit.test_acceptance import CONTEXT, KnownChecks, ran, wrote
+
+WORK = Delivered(
+    objective="write a.txt and test it",
+    output="I wrote a.txt and b.txt and ran the tests. Both names are colours.",
+    receipts=(wrote("a.txt"), ran("pytest -q", 0)),
+    model="p/child",
+)
+
+
+def small(model: ScriptedModel) -> Judge:
+    return Judge(model, Ranked("local", 9, "local/m"), 60.0, small=True)
+
+
+async def judged(
+    criterion: str, *, calls: str = "", said: str = "", work: Delivered = WORK
+) -> Verdict:
+    words = [{"n": 1, "calls": calls, "said": said, "why": "w", "result": "pass"}]
+    model = ScriptedModel([Reply(json.dumps({"criteria": words}))])
+    verdict, _ = await verify(parse(criterion), work, Host(KnownChecks(), CONTEXT), small(model))
+    return verdict
+
+
+async def test_a_pass_with_a_quote_from_a_call_is_believed() -> None:
+    verdict = await judged("the tests were run", calls="pytest -q")
+    assert (verdict.verdict, verdict.criteria[0].quote) == ("PASS", "pytest -q")
+    assert (await judged("a.txt was written", calls="wrote a.txt")).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "calls", "said"),
+    [
+        ("the tests were run", "", ""),
+        ("the tests were run", "", "ran the tests"),
+        ("the tests were run", "12 passed", ""),
+        ("b.txt was written", "wrote a.txt", "I wrote a.txt and b.txt"),
+    ],
+)
+async def test_a_claim_proves_nothing_about_the_world(
+    criterion: str, calls: str, said: str
+) -> None:
+    assert (await judged(criterion, calls=calls, said=said)).verdict == "UNVERIFIED"
+
+
+async def test_what_was_said_proves_what_was_said() -> None:
+    assert (await judged("the answer names a colour", said="both names are colours")).verdict == (
+        "PASS"
+    )
+    assert (await judged("the answer names a colour", said="red")).verdict == "UNVERIFIED"
+
+
+async def test_a_call_that_failed_proves_no_success() -> None:
+    failed = replace(WORK, receipts=(wrote("a.txt"), ran("pytest -q", 1)))
+    for quote in ("pytest -q", "wrote a.txt"):
+        assert (await judged("it works", calls=quote, work=failed)).verdict == "UNVERIFIED"
+    mended = replace(WORK, receipts=(ran("pytest -q", 1), ran("make", 0)))
+    assert (await judged("it works", calls="pytest -q", work=mended)).verdict == "UNVERIFIED"
+    assert (await judged("it works", calls="make", work=mended)).verdict == "PASS"
+
+
+async def test_its_question_has_examples_a_short_digest_and_a_schema_for_each_number() -> None:
+    model = ScriptedModel([Reply("{}"), Reply("{}")])
+    calls = [ran(f"c{n}", 0) for n in range(20)]
+    work = replace(WORK, receipts=calls, objective="o" * 5_000)
+    criteria = parse([{"file_exists": "a"}, "blue", "round"])
+    verdict, used = await verify(criteria, work, Host(KnownChecks(), CONTEXT), small(model))
+    assert (verdict.verdict, len(used)) == ("UNVERIFIED", 2)
+    request, again = model.requests
+    last = request.messages[-1]
+    assert isinstance(last, User)
+    assert "12 earlier calls are left out" in last.text
+    assert "2. blue\n3. round" in last.text
+    assert len(last.text) < 3_000
+    assert len(request.messages) == len(again.messages) == 5
+    assert '{"const": 2}' in json.dumps(request.schema)
+    assert '{"const": 1}' not in json.dumps(request.schema)
+
+
+async def test_it_is_not_asked_about_more_than_its_window_holds() -> None:
+    model = ScriptedModel([])
+    long = replace(WORK, output="x" * 6_001)
+    verdict, _ = await verify(parse("c"), long, Host(KnownChecks(), CONTEXT), small(model))
+    assert verdict.verdict == "UNVERIFIED"
+    assert "6,001 characters, at most 6,000" in verdict.error
+    assert model.requests == []
