@@ -205,7 +205,7 @@ def _advice(status: int, said: str, where: Where) -> str:
         case _:
             return (
                 f"{where.endpoint} refused the request with status {status}{said}: check "
-                f"{where.model_key.removesuffix('.model')}"
+                f"{where.model_key.removesuffix('.model')}{_by_proxy(where)}"
             )
 
 
@@ -221,8 +221,8 @@ def _in_stream(body: object, where: Where) -> ModelFailure:
 
 
 def _no_connection(cause: BaseException | None, where: Where) -> ModelFailure:
-    """By aiohttp's own error: the SDK's transport makes a connect timeout of most. To a SOCKS
-    proxy httpx goes by itself, and its names are right."""
+    """By aiohttp's own error: the SDK's transport makes a connect timeout of most. To a proxy
+    httpx goes by itself, and its names are right."""
     url = where.endpoint
     native = cause.__cause__ if isinstance(cause, httpx2.HTTPError) else None
     match native if isinstance(native, _NATIVE) else cause:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import openai
 from openai import AsyncStream
+from socksio.exceptions import SOCKSError
 
 from adapters.openai.options import ProviderOptions
 from core.errors import UserError
@@ -20,7 +21,7 @@ class Provider:
     """Owns the SDK client and its connections from construction to `close`.
 
     The SDK runs on aiohttp, which takes half the CPU of its default for a call (docs/adr/0007);
-    on its default where the way goes through a SOCKS proxy, which aiohttp has no part for.
+    on its default where a proxy is named, for aiohttp knows no SOCKS.
 
     Raises UserError for an address that is none.
     """
@@ -50,17 +51,20 @@ class Provider:
         """Post a JSON body and give the events, each as its parsed JSON.
 
         The SDK's generic `post` takes what `chat.completions.create` would, without building
-        two pydantic objects per token. Raises the SDK's errors.
+        two pydantic objects per token. Raises the SDK's errors and httpx's.
         """
-        stream = await self._client.post(
-            path,
-            cast_to=object,
-            content=body,
-            # The default would also send an admin key that happens to be in the environment.
-            options={"security": {"bearer_auth": True}},
-            stream=True,
-            stream_cls=AsyncStream[object],
-        )
+        try:
+            stream = await self._client.post(
+                path,
+                cast_to=object,
+                content=body,
+                # The default would also send an admin key that happens to be in the environment.
+                options={"security": {"bearer_auth": True}},
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
+        except SOCKSError as error:  # which httpx passes on as it is
+            raise httpx2.ProxyError(str(error)) from error
         async with stream:
             yield stream
 
@@ -70,13 +74,15 @@ class Provider:
 
 
 def _transport(proxy: str, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    """The HTTP client; both words for an unlimited number of connections mean the same."""
-    if proxy.startswith("socks"):
+    """The HTTP client; any number of connections is None to one library, 0 to the other."""
+    if proxy:
         limits = httpx2.Limits(keepalive_expiry=_KEPT_S)
         return openai.DefaultAsyncHttpxClient(
             timeout=timeout, limits=limits, follow_redirects=True, proxy=proxy
         )
     limits = httpx2.Limits(max_connections=0, keepalive_expiry=_KEPT_S)
     return openai.DefaultAioHttpClient(
-        timeout=timeout, limits=limits, follow_redirects=True, proxy=proxy or None
+        timeout=timeout,
+        limits=limits,
+        follow_redirects=True,
     )

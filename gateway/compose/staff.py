@@ -129,7 +129,7 @@ class ConfiguredStaff:
         """What a setting below `path` wants that has no value, "" for nothing; those `over` have
         one from elsewhere."""
         for at, variable in self._settings.unset_below(path).items():
-            if at[len(path)] not in over:
+            if len(at) == len(path) or at[len(path)] not in over:
                 return (
                     f"{dotted(at)} takes the environment variable {variable}, which is not set. "
                     "Set it and restart Pursuit."

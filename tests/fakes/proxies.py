@@ -62,7 +62,11 @@ class FakeProxy:
             writer.close()
 
     async def _http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        start = await reader.readexactly(1)
+        if not start.isalpha():
+            writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            return
+        head = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         method, where, version = head.split("\r\n", 1)[0].split(" ")
         credentials = base64.b64encode(f"{self._user}:{self._password}".encode()).decode()
         if self._user and f"Proxy-Authorization: Basic {credentials}" not in head:
