@@ -74,7 +74,8 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 def test_every_configuration_shown_can_be_loaded(name: str, tmp_path: Path) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", text)
-    environ = {"OPENROUTER_API_KEY": "k", "TELEGRAM_BOT_TOKEN": "123456789:AA"}
+    keys = dict.fromkeys(("OPENROUTER_API_KEY", "GITHUB_TOKEN", "SEARCH_TOKEN"), "k")
+    environ = {**keys, "TELEGRAM_BOT_TOKEN": "123456789:AA"}
     assert examples
     for example in examples:
         (tmp_path / "c.yaml").write_text(example, encoding="utf-8")
