@@ -22,13 +22,11 @@ from core.delegation.criteria import (
 from core.delegation.judge_prompts import Delivered
 from core.delegation.ports import Checks, Finding, Judge
 from core.delegation.reading import Reading, Unreadable, read_reply
-from core.delegation.verdict import Grade, Graded, Verdict, feedback
+from core.delegation.verdict import Grade, Graded, Verdict
 from core.fence import one_line
 from core.goals.judge import PATIENCE_S
 from core.ports import Completion, Model, ModelFailure, Reply, Request, ToolContext, Usage
 from core.transcript import User
-
-__all__ = ["Ask", "Delivered", "Host", "Verdict", "ask_directly", "feedback", "verify"]
 
 MAX_OUTPUT = 24_000
 MAX_OUTPUT_SMALL = 6_000

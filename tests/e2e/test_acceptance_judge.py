@@ -12,8 +12,9 @@ import pytest
 
 from adapters.openai.options import ModelOptions
 from adapters.workspace.options import WorkspaceOptions
-from core.delegation.acceptance import Delivered, Host, verify
+from core.delegation.acceptance import Host, verify
 from core.delegation.criteria import parse
+from core.delegation.judge_prompts import Delivered
 from core.delegation.ports import Judge
 from core.delegation.verdict import Ruling, Verdict
 from core.delegation.worker import Ranked

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.delegation.acceptance import Delivered, Host, verify
+from core.delegation.acceptance import Host, verify
 from core.delegation.criteria import parse
+from core.delegation.judge_prompts import Delivered
 from core.delegation.ports import Judge
 from core.delegation.verdict import Verdict
 from core.delegation.worker import Ranked
