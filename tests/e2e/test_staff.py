@@ -14,6 +14,7 @@ from core.ports import ModelFailure, Reply
 from gateway.compose.setup import Endpoint
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import Scripted, text
+from tests.fakes.openai_replies import refusal as refusal_of
 from tests.fakes.openai_seen import Seen
 from tests.fakes.staff_rig import ASK, StaffRig, agent, staffed
 
@@ -177,14 +178,30 @@ async def test_the_judge_is_the_settings_own(tmp_path: Path, fake: FakeOpenAI) -
         assert rig.counted == [("small", "acceptance_judge")]
 
 
-async def test_a_model_that_a_profile_names_is_told_by_the_profiles_key(
+async def test_a_key_that_is_refused_is_told_by_the_profiles_setting(
     tmp_path: Path, fake: FakeOpenAI
 ) -> None:
     fake.api_key = "another"
     async with staffed(tmp_path, fake, "own: {provider: here, model: x, api_key: wrong}") as rig:
         done = await rig.child("own")
-        assert isinstance(done, ModelFailure)
-        assert "set delegation.profiles.own.api_key" in done.message
+    assert isinstance(done, ModelFailure)
+    assert "set delegation.profiles.own.api_key" in done.message
+
+
+async def test_a_raw_model_that_is_refused_is_told_by_who_names_it(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    gone = refusal_of(404, "no such model")
+    fake.default("child", gone)
+    fake.default("judge", gone)
+    judge = "auxiliary: {acceptance_judge: {provider: here, model: judge-x}}"
+    own = "own: {provider: here, model: child-x}"
+    async with staffed(tmp_path, fake, own, auxiliary=judge) as rig:
+        child, judged = await rig.child("own"), await rig.staff.judge().model.complete(ASK)
+    assert isinstance(child, ModelFailure)
+    assert isinstance(judged, ModelFailure)
+    assert "check delegation.profiles.own.model" in child.message
+    assert "check auxiliary.acceptance_judge.model" in judged.message
 
 
 # Credentials are looked at when a child starts

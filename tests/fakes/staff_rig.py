@@ -32,11 +32,12 @@ models:
   small: {{provider: here, model: child-small, tier: 3}}
   keyless: {{provider: openai, model: gpt, tier: 3}}
 agent: {{model: big, max_model_calls: {slots}}}
-auxiliary: {{compaction: {{model: big}}, acceptance_judge: {{model: small, timeout_s: 7}}}}
+{auxiliary}
 delegation:
   profiles:
     heir: {{nickname: Heir, summary: Inherits, toolsets: [], constraints: Be kind.}}
 """
+JUDGE = "auxiliary: {acceptance_judge: {model: small, timeout_s: 7}}"
 
 
 class StaffRig:
@@ -82,11 +83,15 @@ async def staffed(
     local: Endpoint | None = None,
     environ: Mapping[str, str] | None = None,
     slots: int = 2,
+    auxiliary: str = JUDGE,
 ) -> AsyncIterator[StaffRig]:
     """Staff by the settings above with more profiles; the SDK loads beside the first call."""
     file = folder / "c.yaml"
     more = "".join(f"    {profile}\n" for profile in profiles)
-    file.write_text(SETTINGS.format(here=fake.base_url, slots=slots) + more, encoding="utf-8")
+    file.write_text(
+        SETTINGS.format(here=fake.base_url, slots=slots, auxiliary=auxiliary) + more,
+        encoding="utf-8",
+    )
     settings = load(file, environ=environ or {})
     counted: list[tuple[str, Purpose]] = []
 
