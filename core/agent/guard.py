@@ -57,17 +57,18 @@ def interrupted(call: ToolCall) -> ToolResult:
     return _unrun(call, INTERRUPTED, "interrupted by a restart")
 
 
-def with_own_ids(reply: Reply) -> Reply:
-    """The reply with an id of its own for each call; some servers repeat them or send none."""
-    if len({call.id for call in reply.calls} - {""}) == len(reply.calls):
-        return reply
-    taken = {call.id for call in reply.calls} | {""}
+def with_own_ids(reply: Reply, earlier: Collection[str] = ()) -> Reply:
+    """The reply with an id for each call that no other of its turn has; some servers repeat them
+    or send none. `earlier` are the ids of the turn's earlier steps."""
+    used = {*earlier, ""}
+    taken = used | {call.id for call in reply.calls}
     calls: list[ToolCall] = []
     for call in reply.calls:
         own = call.id
-        if not own or own in {earlier.id for earlier in calls}:
+        if own in used:
             own = next(name for n in count(2) if (name := f"{own or 'call'}_{n}") not in taken)
             taken.add(own)
+        used.add(own)
         calls.append(replace(call, id=own))
     return replace(reply, calls=tuple(calls))
 

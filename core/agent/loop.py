@@ -150,7 +150,8 @@ class _Turn:
                 case OutOfBudget() as refused:
                     return refused
                 case Reply() as reply:
-                    outcome = await self._use(guard.with_own_ids(reply))
+                    earlier = {result.call.id for result in self.trace.results}
+                    outcome = await self._use(guard.with_own_ids(reply, earlier))
                 case ModelFailure() as failure:
                     outcome = await self._mend(failure)
             if outcome is not None:

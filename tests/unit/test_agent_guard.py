@@ -83,6 +83,16 @@ def test_call_ids_become_unique_and_good_ones_stay(ids: list[str]) -> None:
         assert own == ids
 
 
+@given(
+    st.lists(st.sampled_from(["", "a", "a_2", "b"]), max_size=4),
+    st.sets(st.sampled_from(["a", "a_2", "call_2"])),
+)
+def test_call_ids_differ_from_those_of_earlier_steps(ids: list[str], earlier: set[str]) -> None:
+    reply = Reply("", tuple(ToolCall(i, "run", "") for i in ids))
+    own = [call.id for call in guard.with_own_ids(reply, earlier).calls]
+    assert len(set(own) - earlier - {""}) == len(ids)
+
+
 def test_the_persona_comes_first_and_constraints_last() -> None:
     text = system_prompt(
         persona="You are a tester.", toolsets=("file",), constraints="Never push.", facts=("F.",)
