@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.measures import FULL, MEASURES, QUICK, clean
+from bench.measures import MEASURES, clean
+from bench.sizes import FULL, QUICK
 from bench.stats import Figure
 from bench.table import table, to_json
 

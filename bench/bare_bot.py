@@ -1,17 +1,23 @@
 """The baseline: the same libraries in one process with nothing round them.
 
-It long-polls, asks the model with a streamed chat completion and sends the text. It keeps no
-conversation, writes no file, survives nothing.
+It long-polls, asks the model with a streamed chat completion and sends the text; asked for a
+delegation it makes the calls of one, one after the other. It keeps no conversation, writes no
+file, survives nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Iterable
+from typing import cast
 
 from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
 from telegram import Bot, Update
 from telegram.request import HTTPXRequest
+
+from bench.tasks import Message, bare_calls
 
 POOL = 256
 
@@ -21,14 +27,21 @@ async def answer(bot: Bot, client: AsyncOpenAI, update: Update) -> None:
     message = update.message
     if message is None or message.text is None:
         return
-    stream = await client.chat.completions.create(
-        model="main", messages=[{"role": "user", "content": message.text}], stream=True
-    )
+    text = ""
+    for model, messages in bare_calls(message.text):
+        text = await said(client, model, messages)
+    await bot.send_message(message.chat.id, text)
+
+
+async def said(client: AsyncOpenAI, model: str, messages: list[Message]) -> str:
+    """The text of one model call."""
+    given = cast("Iterable[ChatCompletionMessageParam]", messages)
+    stream = await client.chat.completions.create(model=model, messages=given, stream=True)
     text = ""
     async for chunk in stream:
         if chunk.choices:
             text += chunk.choices[0].delta.content or ""
-    await bot.send_message(message.chat.id, text)
+    return text
 
 
 async def main(token: str, base_url: str, model_url: str) -> None:

@@ -51,7 +51,9 @@ class TimedTelegram(FakeTelegram):
         for update in updates if isinstance(updates, list) else []:
             self._handed[update["message"]["chat"]["id"]] = now
 
-    async def drive(self, chats: Sequence[int], turns: int, *, at_once: int, gap_s: float) -> Obj:
+    async def drive(
+        self, chats: Sequence[int], turns: int, text: str, *, at_once: int, gap_s: float
+    ) -> Obj:
         """Work `turns` turns, going round the chats with `at_once` of them open at a time."""
         numbers = iter(range(turns))
         took: list[float] = []
@@ -61,7 +63,7 @@ class TimedTelegram(FakeTelegram):
             for place, _ in enumerate(numbers):
                 chat = mine[place % len(mine)]
                 answer = self._answers[chat] = asyncio.get_running_loop().create_future()
-                self.say("How far are we?", user=Person(chat, "Anna"))
+                self.say(text, user=Person(chat, "Anna"))
                 async with asyncio.timeout(PATIENCE_S):
                     took.append(await answer - self._handed[chat])
                 if gap_s:
@@ -78,7 +80,9 @@ def _routes(fake: TimedTelegram, app: web.Application) -> None:
     async def drive(request: web.Request) -> web.Response:
         told = await request.json()
         chats = range(told["first"], told["first"] + told["chats"])
-        done = await fake.drive(chats, told["turns"], at_once=told["at_once"], gap_s=told["gap_s"])
+        done = await fake.drive(
+            chats, told["turns"], told["text"], at_once=told["at_once"], gap_s=told["gap_s"]
+        )
         return web.json_response(done)
 
     async def first(_: web.Request) -> web.Response:

@@ -12,50 +12,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench import rigs
+from bench.delegations import delegation, judge_share
 from bench.processes import ROOT, Child, peak_mb, python, resident_mb, rss_mb
 from bench.rigs import FIRST_CHAT, Chat, Drive
+from bench.sizes import Size
 from bench.stats import Figure, Target, middle, share
 
 QUIET_S = 1.0
 """How long a fresh process is left alone before its memory is read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """How much is measured. `FULL` is the benchmark, `QUICK` shows that it runs through."""
-
-    starts: int = 4
-    blocks: int = 5
-    block_turns: int = 30
-    gap_s: float = 0.03
-    rush_blocks: int = 3
-    rush_turns: int = 400
-    at_once: int = 64
-    crowd: int = 1_000
-    wait_s: float = 8.0
-    idle_lanes: int = 2_000
-    helps: int = 12
-    accept_rounds: int = 3
-
-
-FULL = Size()
-QUICK = Size(
-    starts=1,
-    blocks=1,
-    block_turns=5,
-    rush_blocks=1,
-    rush_turns=30,
-    at_once=8,
-    crowd=20,
-    wait_s=0.5,
-    idle_lanes=40,
-    helps=2,
-    accept_rounds=1,
-)
 
 
 def starting(folder: Path, size: Size) -> list[Figure]:
@@ -204,6 +171,8 @@ MEASURES: dict[str, Callable[[Path, Size], list[Figure]]] = {
     "idle": idle_lanes,
     "help": command_line,
     "accepts": accepts,
+    "delegation": delegation,
+    "judge": judge_share,
 }
 
 

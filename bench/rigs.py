@@ -6,28 +6,39 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.processes import Child, ask, python
+from bench.tasks import ORDINARY
 
 FIRST_CHAT = 1_000_000
 MOST_CHATS = 6_000
 START_S = 30.0
 POLL_S = 0.01
+STAFF: Mapping[str, object] = {
+    "models": {
+        "main": {"provider": "fake", "model": "main"},
+        "child": {"provider": "fake", "model": "child", "tier": 2},
+        "checker": {"provider": "fake", "model": "checker", "tier": 3},
+    }
+}
+"""Settings for delegation: a model for children, and a third one that judges their work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """Turns to work: in how many chats (from which on), how many at once, with what pause."""
+    """Turns to work: in how many chats (from which on), how many at once, with what pause, and
+    what people say."""
 
     turns: int
     chats: int
     at_once: int = 1
     gap_s: float = 0.0
     first: int = FIRST_CHAT
+    text: str = ORDINARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,7 @@ class Chat:
             "at_once": what.at_once,
             "gap_s": what.gap_s,
             "first": what.first,
+            "text": what.text,
         }
         told = ask(f"{self._control}/drive", body, within_s=180)
         return Driven(told["seconds"], told["took"])
@@ -90,14 +102,28 @@ def model(folder: Path, delay_s: float = 0.0) -> Iterator[str]:
         yield child.read()
 
 
-def program(folder: Path, at: Chat, model_url: str, people: int = MOST_CHATS) -> Child:
+@contextmanager
+def models(folder: Path) -> Iterator[str]:
+    """The models of a delegation in a process of their own; their base URL."""
+    with Child(python("-m", "bench.model_server"), folder / "models.log", speaks=True) as child:
+        yield child.read()
+
+
+def program(
+    folder: Path,
+    at: Chat,
+    model_url: str,
+    people: int = MOST_CHATS,
+    over: Mapping[str, object] | None = None,
+) -> Child:
     """Start the real program on the fakes; its data is a new folder below `folder`.
 
-    So many `people` are its owners: a long list takes its time to read.
+    So many `people` are its owners: a long list takes its time to read. The groups of settings in
+    `over` go over the usual ones.
     """
     data = Path(tempfile.mkdtemp(prefix="data-", dir=folder))
     config = data / "bench.yaml"
-    config.write_text(json.dumps(_settings(at, model_url, people)))
+    config.write_text(json.dumps({**_settings(at, model_url, people), **(over or {})}))
     pursuit = str(Path(sys.executable).with_name("pursuit"))
     command = [pursuit, "up", "--config", str(config), "--data", str(data / "data")]
     return Child(command, folder / "program.log")

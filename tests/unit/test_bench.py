@@ -1,4 +1,4 @@
-"""The benchmark's pure parts: what a figure says, and how the table shows it."""
+"""The benchmark's pure parts: what a figure says, how the table shows it, what its models say."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from bench import tasks
+from bench.delegations import share_of
 from bench.stats import Figure, Target, middle, share
 from bench.table import number, table, to_json
+from core.delegation.reading import found
 
 
 def test_the_median_and_shares_of_nothing_are_zero() -> None:
@@ -71,3 +74,69 @@ def test_the_json_holds_what_the_table_judges() -> None:
     assert told["about"] == {"quick": True}
     assert told["figures"][0]["ratio"] == 1.0
     assert told["figures"][0]["met"] is True
+
+
+def test_the_judges_share_is_of_all_tokens_and_each_purpose_is_told_for_one_delegation() -> None:
+    booked = [("agent", 300), ("child", 400), ("acceptance_judge", 50)] * 2
+    share_told, *each = share_of(booked, 2)
+    assert round(share_told.ours, 2) == 6.67
+    assert "11.1 %" in share_told.note
+    assert [figure.ours for figure in each] == [300, 400, 50]
+
+
+@pytest.mark.parametrize(
+    "booked",
+    [
+        [],
+        [("agent", 300), ("child", 400)],
+        [("agent", 300), ("child", 400), ("acceptance_judge", 50), ("goal_judge", 50)],
+    ],
+    ids=["nothing", "no judge", "somebody else"],
+)
+def test_books_that_are_not_those_of_judged_delegations_give_no_share(
+    booked: list[tuple[str, int]],
+) -> None:
+    with pytest.raises(ValueError, match="not what 2 judged delegations book"):
+        share_of(booked, 2)
+
+
+def said_to(agent: str) -> list[tasks.Message]:
+    return [{"role": "system", "content": "Be brief."}, {"role": "user", "content": agent}]
+
+
+@pytest.mark.parametrize(
+    ("words", "models"),
+    [
+        (tasks.ORDINARY, ["main"]),
+        (tasks.DELEGATED, ["main", "child", "main"]),
+        (tasks.CHECKED, ["main", "child", "checker", "main"]),
+    ],
+)
+def test_the_baseline_makes_the_calls_that_the_turn_makes(words: str, models: list[str]) -> None:
+    assert [model for model, _ in tasks.bare_calls(words)] == models
+    handed = tasks.answer(said_to(words))
+    assert (handed == tasks.DONE) == (models == ["main"])
+    if not isinstance(handed, str):
+        assert ("acceptance_criteria" in handed[1]) == ("checker" in models)
+
+
+def test_the_long_task_takes_a_child_four_calls_and_the_short_one_none() -> None:
+    assert tasks.work(said_to("# Task\nSay how many words there are.")) == tasks.SHORT_ANSWER
+    messages = said_to(f"# Task\n{tasks.LONG_GOAL}")
+    asked = []
+    while not isinstance(step := tasks.work(messages), str):
+        asked.append(step[0])
+        messages.append({"role": "tool", "content": "ok"})
+    assert asked == ["write_file", "run", "read_file", "run"]
+    assert step == tasks.REPORT
+
+
+def test_the_judge_quotes_what_it_was_shown_for_each_criterion() -> None:
+    short, long = (
+        json.loads(tasks.judge(said_to(goal)))["criteria"]
+        for goal in (str(tasks.SHORT_TASK["goal"]), tasks.LONG_GOAL)
+    )
+    assert (len(short), len(long)) == (len(tasks.SHORT_CRITERIA), len(tasks.LONG_CRITERIA))
+    assert found(short[0]["quote"], tasks.SHORT_ANSWER)
+    shown = f"-> exit code 0\n{tasks.REPORT}"
+    assert all(found(entry["quote"], shown) for entry in long)
