@@ -18,20 +18,21 @@ from gateway.control.desk import Desk
 from gateway.control.server import ControlServer
 from gateway.health.vitals import Vitals
 from gateway.settings import Choice, Settings, catalogue, chosen
+from gateway.settings.choice import jobs
 
 
 def house(settings: Settings, *, local: bool, home: Callable[[LaneKey], Path]) -> House:
     """What commands may offer; `local` says that the embedded model is served in this run."""
-    judge, compactor = chosen(settings, "goal_judge"), chosen(settings, "compaction")
     can_be_called = offered(settings, local=local)
-    choices = (chosen(settings, "agent"), judge, compactor, *can_be_called)
-    by_name = {choice.name: choice for choice in choices}
+    at_work = {job: chosen(settings, job) for job in jobs(settings)}
+    by_name = {choice.name: choice for choice in (*at_work.values(), *can_be_called)}
+    judge = at_work["goal_judge"]
     return House(
         models=tuple(choice.name for choice in can_be_called),
         model=chosen(settings, "agent").name,
         folders=tuple(map(str, settings.workspace.allow)),
         home=lambda lane: str(home(lane)),
-        aides=(judge.name, compactor.name),
+        aides=tuple(choice.name for job, choice in at_work.items() if job != "agent"),
         priced=lambda name: price_known(by_name[name]),
         judge_reads=judge_reads(JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL),
     )

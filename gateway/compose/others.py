@@ -27,13 +27,14 @@ Keep: TypeAlias = Callable[[ToolContext, str], Awaitable[str]]
 
 def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None:
     """The configured servers, None without any; `keep` puts a long result into a file."""
+    folder = data / "mcp"  # nothing lies there that a server could hand out
     options = [
         ServerOptions(
             name=name,
             command=server.command or "",
             args=server.args,
             env={key: value.get_secret_value() for key, value in server.env.items()},
-            cwd=server.cwd or data,
+            cwd=server.cwd or folder,
             url=server.url or "",
             headers={key: value.get_secret_value() for key, value in server.headers.items()},
             timeout_s=server.timeout_s,
@@ -43,7 +44,10 @@ def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None
         for name, server in settings.mcp.servers.items()
         if server.enabled
     ]
-    return McpServers(options, _connect, keep) if options else None
+    if not options:
+        return None
+    folder.mkdir(exist_ok=True)
+    return McpServers(options, _connect, keep)
 
 
 def _connect() -> Connect:

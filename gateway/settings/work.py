@@ -159,7 +159,7 @@ class McpServer(Group):
     env: Environment = Field(default_factory=dict)
     """Variables that are added to the program's environment."""
     cwd: Folder | None = None
-    """Where the program is started; null is the data folder."""
+    """Where the program is started; null is an empty folder, `mcp` in the data folder."""
     url: Annotated[str, StringConstraints(pattern=URL_WITH_QUERY)] | None = None
     """The server's address, in place of a program (streamable HTTP)."""
     headers: Headers = Field(default_factory=dict)

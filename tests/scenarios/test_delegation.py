@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fakes.openai_replies import Answer, calls, refusal, text
@@ -232,12 +233,40 @@ async def test_a_judge_that_is_down_makes_it_unverified_and_the_turn_goes_on(
         assert "no such key" in str(verdict["error"])
 
 
-async def test_childrens_tokens_count_and_a_cap_stops_them(tmp_path: Path) -> None:
+async def test_the_tokens_of_children_and_their_judge_are_in_the_books(tmp_path: Path) -> None:
     async with running_bot(tmp_path, **STAFF) as bot:
-        bot.models.script("main", delegate("x"), text("Done."))
+        bot.models.script("main", delegate("x", acceptance_criteria="good"), text("Done."))
         bot.models.script("child", text("Done.", usage=(700, 0, 300)))
+        bot.models.script("checker", replace(found((1, "pass", "it is")), usage=(80, 0, 20)))
         bot.say("go")
         await bot.heard("Done.")
         bot.say("/usage")
-        said = await bot.all_said()
-        print(said)
+        session = (await bot.all_said())[-1].split("Today")[0]
+        assert "· child: 700 in, 300 out" in session
+        assert "· checker: 80 in, 20 out" in session
+
+
+async def test_a_goals_cap_blocks_a_child_and_pauses_the_goal(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF, goals={"max_tokens": 60_000}) as bot:
+        bot.models.script("main", delegate("x"), text("Too late."))
+        look = calls(("run", {"command": "echo hello"}))
+        bot.models.script("child", replace(look, usage=(45_000, 0, 5_000)))
+        bot.say("/goal work")
+        await bot.heard("its token budget does not cover the next model call")
+        assert len(bot.models.of("child")) == 1
+        assert len(bot.models.of("main")) == 1
+
+
+async def test_a_call_in_which_anything_is_wrong_starts_no_child(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        wrong = calls(
+            ("delegate_task", {"tasks": [{"goal": "one"}, {"goal": "two", "model": "x"}]})
+        )
+        up = calls(("delegate_task", {"goal": "one", "profile": "coder"}))
+        bot.models.script("main", wrong, up, text("I gave up."))
+        bot.say("go")
+        await bot.heard("I gave up.")
+        _, first, second = bot.models.of("main")
+        assert "tasks[1]: There is no model 'x'. A child may run on: main (tier 1)" in first.said()
+        assert "There is no profile 'coder'." in second.said()
+        assert not bot.models.of("child")

@@ -39,7 +39,11 @@ def test_a_goal_may_be_as_long_as_its_judge_can_read() -> None:
 def test_prices_are_known_of_configured_and_free_models_only() -> None:
     mixed = house_of(
         agent={"model": "odd"},
-        auxiliary={"goal_judge": {"model": "small"}, "compaction": {"model": "big"}},
+        auxiliary={
+            "goal_judge": {"model": "small"},
+            "compaction": {"model": "big"},
+            "acceptance_judge": {"model": "big"},
+        },
     )
-    assert mixed.aides == ("small", "big")
+    assert mixed.aides == ("small", "big", "big")
     assert [mixed.priced(name) for name in ("odd", "small", "big")] == [False, True, True]
