@@ -16,6 +16,9 @@ NEXT_CALL = '\n{"name"'
 
 _FENCE = re.compile(r"```(?:json)?\s*")
 _CUT_CALL = re.compile(r'\{\s*"name"\s*:\s*"([^"\\]+)"\s*,\s*"arguments"\s*:\s*(\{.*)', re.DOTALL)
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+MOST_FORGOTTEN = 3
 _OPENINGS = ("{", "```")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -38,7 +41,7 @@ def read_call(text: str, *, cut: bool) -> WrittenCall | None:
     if fence := _FENCE.match(text):
         text = text[fence.end() :]
     try:
-        value, _ = _DECODER.raw_decode(text)
+        value, _ = _DECODER.raw_decode(text if cut else _closed(text))
     except json.JSONDecodeError:
         unfinished = _CUT_CALL.match(text) if cut else None
         return unfinished and WrittenCall(unfinished[1], unfinished[2])
@@ -47,6 +50,20 @@ def read_call(text: str, *, cut: bool) -> WrittenCall | None:
             return WrittenCall(name, json.dumps(arguments, ensure_ascii=False))
         case _:
             return None
+
+
+def _closed(text: str) -> str:
+    """The text with the closing brackets that it lacks: in a nested call the model now and then
+    forgets the last ones. Text in quotes does not count."""
+    open_ones: list[str] = []
+    for found in _BRACKETS.findall(text):
+        if found in _CLOSING:
+            open_ones.append(_CLOSING[found])
+        elif open_ones and found == open_ones[-1]:
+            open_ones.pop()
+            if not open_ones:
+                return text
+    return text + "".join(reversed(open_ones)) if len(open_ones) <= MOST_FORGOTTEN else text
 
 
 def may_become_call(text: str) -> bool:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, replace
 
 from core.agent.compaction import total
 from core.agent.events import TurnEvent
-from core.delegation import criteria, prompts
-from core.delegation.acceptance import Host, verify
+from core.delegation import prompts
+from core.delegation.acceptance import criteria
+from core.delegation.acceptance.prompts import Delivered
+from core.delegation.acceptance.verdict import Ruling, Verdict, feedback
+from core.delegation.acceptance.verify import Host, verify
 from core.delegation.child_log import ChildLog
-from core.delegation.judge_prompts import Delivered
 from core.delegation.ports import ChildRef
 from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
-from core.delegation.verdict import Grade, Graded, Ruling, Verdict, feedback
 from core.delegation.worker import Agent
 from core.delegation.working import Run, Surroundings, stored_receipts, work
 from core.goals.judge import receipt_line
@@ -28,7 +29,7 @@ from core.ports import Line, ToolContext, Usage
 from core.sessions.ports import ReceiptOf
 
 SUMMARY_CHARS = 6_000
-UNJUDGED = "the child ended without an answer ({status}), so there was nothing to check"
+UNJUDGED = "the child ended without an answer ({status}), so there was nothing to judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,14 @@ class Child:
         )
 
     async def _check(self, run: Run, done: Work, receipts: Sequence[ReceiptOf]) -> Verdict:
-        """Hold the work against its criteria. Where there is none, each of them is unclear."""
+        """Hold the work against its criteria; a run without an answer too, as far as that goes."""
         task = self.task
-        if done.status is not Status.OK:
-            why = UNJUDGED.format(status=done.status.value)
-            unclear = (Graded(n, Grade.UNCLEAR, why=why) for n, _ in enumerate(task.criteria, 1))
-            return Verdict(criteria=tuple(unclear), error=why)
         agent = task.worker if isinstance(task.worker, Agent) else None
+        answered = done.status is Status.OK
         delivered = Delivered(
             objective=task.goal,
             output=done.text,
+            unfinished="" if answered else UNJUDGED.format(status=done.status.value),
             receipts=receipts if agent else None,
             model=agent.model.id if agent else None,
         )

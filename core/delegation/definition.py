@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from core.delegation import criteria
+from core.delegation.acceptance import criteria
 from core.delegation.task import Effort, Offer
 from core.delegation.worker import Profile, Ranked
 from core.ports import ToolSpec
@@ -20,6 +20,20 @@ DESCRIPTION = (
     " child works in your workspace with your tools, sees nothing of this conversation, and"
     " returns one result. With acceptance_criteria an independent judge checks its work."
 )
+
+
+SHORT = "Hand one task to a child agent that works in your workspace and reports back."
+"""The same for the small embedded model, which loses itself in a long schema."""
+
+
+def short_spec(offer: Offer) -> ToolSpec:
+    """The tool for the small embedded model: one task, and nothing that it need not say."""
+    goal: dict[str, Json] = {"type": "string"}
+    texts: dict[str, Json] = {"type": "array", "items": {"type": "string"}}
+    fields: dict[str, Json] = {"goal": goal, "acceptance_criteria": texts}
+    if offer.profiles:
+        fields["profile"] = _profiles(offer.profiles)
+    return ToolSpec(NAME, SHORT, {"type": "object", "properties": fields, "required": ["goal"]})
 
 
 def spec(offer: Offer) -> ToolSpec:

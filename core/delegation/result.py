@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.delegation.verdict import Ruling, Verdict
+from core.delegation.acceptance.verdict import Ruling, Verdict
 from core.ports import Usage
 from core.tools.tool import one_line
 from core.transcript import Json, Receipt

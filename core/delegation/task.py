@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from core.delegation import criteria, tiers
-from core.delegation.criteria import Criterion
+from core.delegation import tiers
+from core.delegation.acceptance import criteria
+from core.delegation.acceptance.criteria import Criterion
 from core.delegation.worker import Agent, Profile, Ranked, Runner, Worker
 from core.errors import UserError
 from core.ports import Caller

@@ -32,8 +32,9 @@ class DelegateTask:
     toolset: str = DELEGATION
     resumable: bool = True
 
-    def __init__(self, offer: Offer) -> None:
-        self.spec: ToolSpec = definition.spec(offer)
+    def __init__(self, offer: Offer, *, small: bool = False) -> None:
+        """`small` is for an agent on the embedded model."""
+        self.spec: ToolSpec = definition.short_spec(offer) if small else definition.spec(offer)
         self._offer = offer
         self._around: Surroundings | None = None
         self._slots: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()

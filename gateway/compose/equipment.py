@@ -63,7 +63,8 @@ class Equipment:
         self._workspace = workspace
         self._staff = staff
         self._servers = servers
-        self._delegate = DelegateTask(_offer(settings, staff))
+        agent = chosen(settings, "agent")
+        self._delegate = DelegateTask(_offer(settings, staff), small=agent.local)
         tools = (
             *workspace.tools,
             think_tool(show=settings.agent.show_thoughts),
@@ -73,7 +74,6 @@ class Equipment:
         sources = () if servers is None else (servers,)
         roles = {**TOOLSETS, **(servers.roles if servers else {})}
         self.registry = Registry(tools, roles, sources).granting(settings.agent.toolsets)
-        agent = chosen(settings, "agent")
         size = PromptSize.SHORT if agent.local else PromptSize.FULL
         self._system = system_prompt(toolsets=settings.agent.toolsets, size=size)
 
@@ -122,4 +122,3 @@ def _offer(settings: Settings, staff: Staff) -> Offer:
         max_iterations=delegation.max_iterations,
         acp_per_call=delegation.allow_acp_per_call,
     )
-

@@ -12,11 +12,11 @@ import pytest
 
 from adapters.openai.options import ModelOptions
 from adapters.workspace.options import WorkspaceOptions
-from core.delegation.acceptance import Host, verify
-from core.delegation.criteria import parse
-from core.delegation.judge_prompts import Delivered
+from core.delegation.acceptance.criteria import parse
+from core.delegation.acceptance.prompts import Delivered
+from core.delegation.acceptance.verdict import Ruling, Verdict
+from core.delegation.acceptance.verify import Host, verify
 from core.delegation.ports import Judge
-from core.delegation.verdict import Ruling, Verdict
 from core.delegation.worker import Ranked
 from core.ports import Usage
 from core.sessions.ports import ReceiptOf

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from core.delegation.acceptance import Host, ask_directly, verify
-from core.delegation.criteria import parse
-from core.delegation.judge_prompts import Delivered
+from core.delegation.acceptance.criteria import parse
+from core.delegation.acceptance.prompts import Delivered
+from core.delegation.acceptance.verdict import Grade, Graded, Ruling, Verdict, feedback
+from core.delegation.acceptance.verify import Host, ask_directly, verify
 from core.delegation.ports import Finding, Judge
-from core.delegation.verdict import Grade, Graded, Ruling, Verdict, feedback
 from core.delegation.worker import Ranked
 from core.goals.judge import PATIENCE_S
 from core.messages import Address, PlatformName, Principal, Role

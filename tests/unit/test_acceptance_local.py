@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.delegation.acceptance import Host, verify
-from core.delegation.criteria import parse
-from core.delegation.judge_prompts import Delivered
+from core.delegation.acceptance.criteria import parse
+from core.delegation.acceptance.prompts import Delivered
+from core.delegation.acceptance.verdict import Verdict
+from core.delegation.acceptance.verify import Host, verify
 from core.delegation.ports import Judge
-from core.delegation.verdict import Verdict
 from core.delegation.worker import Ranked
 from core.ports import Reply
 from core.transcript import User

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.delegation.reading import Reading, Unreadable, found, read_reply
-from core.delegation.verdict import Grade
+from core.delegation.acceptance.reading import Reading, Unreadable, found, read_reply
+from core.delegation.acceptance.verdict import Grade
 from core.ports import Reply
 
 EVIDENCE = 'run {"command": "pytest -q"} -> exit code 0; result ends: 12 passed\nThe sky is Blue.'

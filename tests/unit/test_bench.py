@@ -10,7 +10,7 @@ from bench import tasks
 from bench.delegations import share_of
 from bench.stats import Figure, Target, middle, share
 from bench.table import number, table, to_json
-from core.delegation.reading import found
+from core.delegation.acceptance.reading import found
 
 
 def test_the_median_and_shares_of_nothing_are_zero() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from core.delegation import criteria
-from core.delegation.criteria import (
+from core.delegation.acceptance import criteria
+from core.delegation.acceptance.criteria import (
     MAX_CRITERIA,
     MAX_TEXT,
     CommandSucceeds,
@@ -25,7 +25,7 @@ from core.delegation.criteria import (
     parse,
     words,
 )
-from core.delegation.json_schema import complaint, fits
+from core.delegation.acceptance.json_schema import complaint, fits
 from core.errors import UserError
 from core.transcript import Json
 

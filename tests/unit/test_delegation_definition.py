@@ -190,3 +190,7 @@ def test_what_the_schema_admits_can_be_read(given: dict[str, object]) -> None:
 )
 def test_what_a_call_is_refused_for_the_schema_forbids_too(given: dict[str, object]) -> None:
     assert not Draft202012Validator(schema_of(OFFER)).is_valid(given)
+
+
+def test_the_embedded_model_is_told_little() -> None:
+    assert len(wire(definition.short_spec(OFFER))) < 480

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.delegation.criteria import MAX_CRITERIA, CommandSucceeds, FileExists, Judged
+from core.delegation.acceptance.criteria import MAX_CRITERIA, CommandSucceeds, FileExists, Judged
 from core.delegation.task import DelegateArguments, Offer, Task, TaskArguments, depth, plan
 from core.delegation.worker import Agent, Profile, Ranked, Runner, RunnerMode
 from core.errors import UserError

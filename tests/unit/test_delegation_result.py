@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from core.delegation.acceptance.verdict import Grade, Graded, Ruling, Verdict
 from core.delegation.result import ChildResult, Status, Work, receipt, told
-from core.delegation.verdict import Grade, Graded, Ruling, Verdict
 from core.ports import Usage
 
 GRADES = {Ruling.PASS: Grade.PASS, Ruling.FAIL: Grade.FAIL, Ruling.UNVERIFIED: Grade.UNCLEAR}

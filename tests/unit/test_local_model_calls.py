@@ -38,6 +38,15 @@ def test_a_reply_that_starts_with_call_is_calls(text: str, call: WrittenCall) ->
     assert read_call(text, cut=False) == call
 
 
+@pytest.mark.parametrize("forgotten", [1, 2, 3])
+def test_the_last_brackets_of_a_call_may_be_missing(forgotten: int) -> None:
+    arguments = '{"criteria": ["a } in a text", "\\"["]}'
+    text = f'{{"name": "check", "arguments": {arguments}}}'[:-forgotten]
+    call = read_call(text, cut=False)
+    assert call is not None
+    assert json.loads(call.arguments) == {"criteria": ["a } in a text", '"[']}
+
+
 @pytest.mark.parametrize(
     "text",
     [

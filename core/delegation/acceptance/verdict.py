@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from core.delegation.criteria import Criterion, words
+from core.delegation.acceptance.criteria import Criterion, words
 from core.fence import fenced
 from core.transcript import Json
 

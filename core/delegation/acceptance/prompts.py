@@ -52,10 +52,12 @@ NO_CALLS = "(none: the agent made no calls)"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
     """A child's work: what it was to do, its whole final answer, its calls oldest first (None
-    for a local agent runner, which shows none), the `Ranked.id` it ran on (None likewise)."""
+    for a local agent runner, which shows none), the `Ranked.id` it ran on (None likewise).
+    `unfinished` says why there is no final answer, "" where there is one."""
 
     objective: str
     output: str
+    unfinished: str = ""
     receipts: Sequence[SeenCall] | None = ()
     model: str | None = None
 

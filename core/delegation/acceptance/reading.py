@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.delegation.verdict import Grade, Graded
+from core.delegation.acceptance.verdict import Grade, Graded
 from core.fence import one_line
 from core.ports import Reply
 from core.replies import unstuck, whole_json

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from core.delegation import json_schema
+from core.delegation.acceptance import json_schema
 from core.errors import UserError
 from core.fence import one_line
 from core.transcript import Json
@@ -71,9 +71,9 @@ Criterion: TypeAlias = Judged | FileExists | FileContains | CommandSucceeds | Js
 
 
 def parse(given: object) -> tuple[Criterion, ...]:
-    """The criteria that a tool argument holds: a text or an object, a list of them, or None for
-    none. Raises UserError with a sentence that a model can act on."""
-    if given is None:
+    """The criteria that a tool argument holds: a text or an object, a list of them, or None or
+    an empty text for none. Raises UserError with a sentence that a model can act on."""
+    if given is None or given == "":
         return ()
     items = given if isinstance(given, list) else [given]
     _check_count(len(items))

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from core.delegation.judge_prompts import Delivered, digest
+from core.delegation.acceptance.prompts import Delivered, digest
 from core.fence import clip, fenced, plain
 from core.goals.local_judge import named_files
 from core.ports import Request

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, assert_never
 
-from core.delegation import json_schema, judge_prompts, local_acceptance
-from core.delegation.criteria import (
+from core.delegation.acceptance import json_schema, local, prompts
+from core.delegation.acceptance.criteria import (
     CommandSucceeds,
     Criterion,
     FileContains,
@@ -19,10 +19,10 @@ from core.delegation.criteria import (
     JsonSchema,
     Judged,
 )
-from core.delegation.judge_prompts import Delivered
+from core.delegation.acceptance.prompts import Delivered
+from core.delegation.acceptance.reading import Reading, Unreadable, read_reply
+from core.delegation.acceptance.verdict import Grade, Graded, Verdict
 from core.delegation.ports import Checks, Finding, Judge
-from core.delegation.reading import Reading, Unreadable, read_reply
-from core.delegation.verdict import Grade, Graded, Verdict
 from core.fence import one_line
 from core.goals.judge import PATIENCE_S
 from core.ports import Completion, Model, ModelFailure, Reply, Request, ToolContext, Usage
@@ -68,12 +68,7 @@ async def verify(
             graded[n] = _by_host(n, await _look(criterion, work, host))
     if not asked:
         return Verdict(criteria=tuple(graded.values())), ()
-    limit = MAX_OUTPUT_SMALL if judge.small else MAX_OUTPUT
-    if len(work.output) > limit:
-        error = (
-            f"the output is too long to be shown whole ({len(work.output):,} characters, at most"
-            f" {limit:,})"
-        )
+    if error := work.unfinished or _too_long(work.output, judge):
         return _without_word(graded, asked, Verdict(criteria=(), error=error)), ()
     blank = Verdict(criteria=(), judge=judge.model.name, independent=work.model != judge.ranked.id)
     reading, used = await _Bench(judge, ask).question(work, asked)
@@ -82,6 +77,16 @@ async def verify(
     graded |= reading.graded
     whole = tuple(graded[n] for n in sorted(graded))
     return replace(blank, criteria=whole, reasoning=reading.reasoning), used
+
+
+def _too_long(output: str, judge: Judge) -> str:
+    """Why an output cannot be shown to the judge, "" when it can."""
+    limit = MAX_OUTPUT_SMALL if judge.small else MAX_OUTPUT
+    if len(output) <= limit:
+        return ""
+    return (
+        f"the output is too long to be shown whole ({len(output):,} characters, at most {limit:,})"
+    )
 
 
 def _by_host(n: int, finding: Finding) -> Graded:
@@ -140,13 +145,11 @@ class _Bench:
 
     def _prepared(self, work: Delivered, asked: Mapping[int, str]) -> tuple[Request, Read]:
         if self.judge.small:
-            request = local_acceptance.request(work, asked, self.judge.timeout_s)
-            evidence = local_acceptance.evidence(work, asked)
-            read = partial(
-                read_reply, evidence=evidence, quotes=local_acceptance.QUOTES, strict=True
-            )
+            request = local.request(work, asked, self.judge.timeout_s)
+            evidence = local.evidence(work, asked)
+            read = partial(read_reply, evidence=evidence, quotes=local.QUOTES, strict=True)
             return request, read
-        request = judge_prompts.request(work, asked, self.judge.timeout_s)
+        request = prompts.request(work, asked, self.judge.timeout_s)
         shown = "\n".join(entry.text for entry in request.messages)
         return request, partial(read_reply, evidence=dict.fromkeys(asked, shown))
 
