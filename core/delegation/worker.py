@@ -48,7 +48,8 @@ class Profile:
     Exactly one of `model` and `runner` is set, or neither: then a child inherits its parent's
     model. `toolsets` None inherits the parent's, an empty one means none. `max_iterations` None
     takes `delegation.max_iterations`. `persona` replaces the first layer of the child's system
-    prompt; `constraints` stand before its task.
+    prompt; `constraints` stand before its task. `members` matters for runners alone: whether
+    members may have it started, and not owners only.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Profile:
     max_iterations: int | None = None
     persona: str = ""
     constraints: str = ""
+    members: bool = False
 
     @property
     def title(self) -> str:
