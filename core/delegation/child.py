@@ -24,7 +24,7 @@ from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
 from core.delegation.worker import Agent
 from core.delegation.working import Run, Surroundings, stored_receipts, work
-from core.goals.judge import receipt_line
+from core.evidence import receipt_line
 from core.ports import Line, ToolContext, Usage
 from core.sessions.ports import ReceiptOf
 

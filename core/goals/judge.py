@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol, assert_never
+from typing import assert_never
 
+from core.evidence import ARGUMENTS_SHOWN, RESULT_SHOWN, SeenCall, receipt_line
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
 from core.goals.contract import MAX_BYTES
@@ -20,10 +21,8 @@ from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.machine import MAX_WAIT_S
 from core.ports import Model, ModelFailure, Request, Usage
 from core.replies import unstuck, whole_json
-from core.transcript import Json, Receipt, User
+from core.transcript import Json, User
 
-ARGUMENTS_SHOWN = 120
-RESULT_SHOWN = 200
 REASON_LIMIT = 300
 FILES_SHOWN = 40
 VERDICT_LIMIT = 20_000
@@ -59,30 +58,6 @@ def judge_reads(profile: JudgeProfile) -> int:
     """The most that a goal with its contract and criteria may come to, in bytes of UTF-8: it is
     shown whole, since a part that the judge never saw could not be missed by it."""
     return _LIMITS[profile].goal
-
-
-class SeenCall(Protocol):
-    """A tool call as the host saw it; `result` is (at least the end of) its text."""
-
-    @property
-    def tool(self) -> str:
-        """The tool's name."""
-        ...
-
-    @property
-    def arguments(self) -> str:
-        """The JSON text of the arguments."""
-        ...
-
-    @property
-    def receipt(self) -> Receipt:
-        """What the call really did."""
-        ...
-
-    @property
-    def result(self) -> str:
-        """The end of what the model was told."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,21 +233,6 @@ def _wait(value: object) -> float:
         return 0.0
     # JSON integers may be larger than any float: bound before converting.
     return float(max(0, min(value, MAX_WAIT_S)))
-
-
-def receipt_line(seen: SeenCall) -> str:
-    """A call on one line, as a judge is shown it."""
-    receipt = seen.receipt
-    ended = "ok" if receipt.ok else "FAILED"
-    if receipt.exit_code is not None:
-        ended = f"exit code {receipt.exit_code}"
-    if receipt.background:
-        ended += ", still running in the background"
-    arguments = one_line(seen.arguments, ARGUMENTS_SHOWN)
-    wrote = f", wrote {receipt.path} ({receipt.size} bytes)" if receipt.ok and receipt.path else ""
-    shown = one_line(seen.result[-RESULT_SHOWN:], RESULT_SHOWN)
-    said = f"; result ends: {shown}" if shown else ""
-    return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}{said}"
 
 
 def _local_line(seen: SeenCall) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from core.evidence import named_files
 from core.goals.events import Unreadable, Verdict
 from core.goals.judge import (
     NO_REASON,
@@ -19,7 +20,6 @@ from core.goals.judge import (
     judge,
     read_verdict,
 )
-from core.goals.local_judge import named_files
 from core.goals.machine import MAX_WAIT_S
 from core.ports import Reply
 from core.sessions.ports import ReceiptOf

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from core.delegation.acceptance.prompts import Delivered, digest
+from core.evidence import named_files
 from core.fence import clip, fenced, plain
-from core.goals.local_judge import named_files
 from core.ports import Request
 from core.transcript import Assistant, Entry, Json, User
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.evidence import SeenCall, receipt_line
 from core.fence import clip, fenced, one_line, plain
-from core.goals.judge import SeenCall, receipt_line
 from core.ports import Request
 from core.transcript import Json, User
 

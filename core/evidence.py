@@ -1,0 +1,67 @@
+"""What judges are shown of an agent's calls, and the files that a text names. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from core.fence import one_line
+from core.transcript import Receipt
+
+ARGUMENTS_SHOWN = 120
+RESULT_SHOWN = 200
+FILE_NAME = r"[\w./-]*\w\.[A-Za-z]\w{0,7}\b"
+_FILES = re.compile(FILE_NAME)
+_RANGE = re.compile(
+    r"([\w./-]*?)(\d+)(\.\w{1,8})\s*(?:to|through|until|-|–|…|\.{2,3})\s*\1(\d+)\3"
+)
+
+
+class SeenCall(Protocol):
+    """A tool call as the host saw it; `result` is (at least the end of) its text."""
+
+    @property
+    def tool(self) -> str:
+        """The tool's name."""
+        ...
+
+    @property
+    def arguments(self) -> str:
+        """The JSON text of the arguments."""
+        ...
+
+    @property
+    def receipt(self) -> Receipt:
+        """What the call really did."""
+        ...
+
+    @property
+    def result(self) -> str:
+        """The end of what the model was told."""
+        ...
+
+
+def receipt_line(seen: SeenCall) -> str:
+    """A call on one line, as a judge is shown it."""
+    receipt = seen.receipt
+    ended = "ok" if receipt.ok else "FAILED"
+    if receipt.exit_code is not None:
+        ended = f"exit code {receipt.exit_code}"
+    if receipt.background:
+        ended += ", still running in the background"
+    arguments = one_line(seen.arguments, ARGUMENTS_SHOWN)
+    wrote = f", wrote {receipt.path} ({receipt.size} bytes)" if receipt.ok and receipt.path else ""
+    shown = one_line(seen.result[-RESULT_SHOWN:], RESULT_SHOWN)
+    said = f"; result ends: {shown}" if shown else ""
+    return f"{one_line(seen.tool, 60)} {arguments} -> {ended}{wrote}{said}"
+
+
+def named_files(text: str) -> tuple[str, ...]:
+    """The files that a text names, those between the ends of a range ("a_1.txt to a_4.txt")
+    among them."""
+    names = dict.fromkeys(_FILES.findall(text))
+    for stem, first, ending, last in _RANGE.findall(text):
+        if 0 < int(last) - int(first) <= 100:
+            numbers = range(int(first), int(last) + 1)
+            names |= dict.fromkeys(f"{stem}{number}{ending}" for number in numbers)
+    return tuple(sorted(names))
