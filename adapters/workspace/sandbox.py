@@ -12,24 +12,19 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
-from adapters.workspace.guarded import guarded
 from adapters.workspace.listing import OWN_FOLDER
+from adapters.workspace.mounts import Shown, empty, mounts, system
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import OWNER
 from adapters.workspace.process import Launch, Process
 from core.errors import UserError
 
-Mount: TypeAlias = tuple[str, ...]
-
 PROBE_S = 10.0
 MB = 1024 * 1024
-MOST_OPEN = 300
-"""How many entries of a closed folder stay open; each costs every command some time."""
 
 MISSING = (
     "Commands are refused: there is no working sandbox on this machine ({fault}). Install"
@@ -38,46 +33,6 @@ MISSING = (
     " namespaces; Docker's default profile forbids them. To run commands without any sandbox,"
     " set `workspace.sandbox: none` in the config."
 )
-
-SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""Links into /usr on merged systems, folders on others."""
-
-ETC = (
-    "alternatives",
-    "ca-certificates",
-    "crypto-policies",
-    "debian_version",
-    "fonts",
-    "group",
-    "host.conf",
-    "hosts",
-    "java-11-openjdk",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "localtime",
-    "magic",
-    "mime.types",
-    "nsswitch.conf",
-    "os-release",
-    "passwd",
-    "pki/ca-trust",
-    "pki/tls/certs",
-    "protocols",
-    "python3",
-    "python3.11",
-    "python3.12",
-    "python3.13",
-    "resolv.conf",
-    "services",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "terminfo",
-    "timezone",
-)
-"""What programs need of /etc; keys (/etc/ssl/private, /etc/shadow) stay outside even for root."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -215,121 +170,33 @@ class Sandbox:
         options = self._options
         shared = options.network if network is None else network
         program = shutil.which(options.bwrap, path=PATH) or options.bwrap
+        size = options.tmp_mb * MB if self._modern else None
+        shown = Shown(
+            writable=(*options.extra, *((workspace,) if workspace else ())),
+            runtime=self._runtime,
+            hidden=self._hidden,
+            size=size,
+        )
         return (
             program,
             *("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"),
             *("--cap-drop", "ALL", "--hostname", "workspace"),
             *(("--disable-userns",) if self._modern else ()),
             *(("--share-net",) if shared else ()),
-            *_system(),
+            *system(),
             *("--proc", "/proc", "--dev", "/dev", "--dir", "/run"),
-            *self._empty(Path("/tmp")),  # noqa: S108 (a new one of its own)
+            *empty(Path("/tmp"), size),  # noqa: S108 (a new one of its own)
             *("--symlink", "../tmp", "/var/tmp"),  # noqa: S108
-            *self._mounts(workspace),
+            *mounts(shown),
             *("--remount-ro", "/"),
             *("--chdir", str(workspace or "/")),
             "--",
         )
 
-    def _cover(self, path: Path) -> Mapping[Path, Mount]:
-        """What hides a file or a folder, where there is one."""
-        try:
-            if path.is_dir():
-                return {path: self._empty(path)}
-            return {path: ("--ro-bind", "/dev/null", str(path))} if path.exists() else {}
-        except OSError:  # this user cannot look there, and no more can the command
-            return {}
-
-    def _empty(self, path: Path) -> tuple[str, ...]:
-        size = ("--size", str(self._options.tmp_mb * MB)) if self._modern else ()
-        return (*size, "--tmpfs", str(path))
-
-    def _mounts(self, workspace: Path | None) -> Iterator[str]:
-        """The lane's own folders and the covers over what is hidden, the outer before the inner:
-        a workspace in the data directory shows, the rest of that directory does not."""
-        open_folders = [Path(os.path.realpath(p)) for p in self._options.extra]
-        open_folders += [workspace] if workspace else []
-        mounts: dict[Path, Mount] = {
-            p: _bound(p, writable=True) for p in open_folders if p.exists()
-        }
-        if (runtime := self._runtime) is not None:
-            mounts.setdefault(runtime, _bound(runtime, writable=False))
-        visible = [*mounts, Path("/usr")]
-        guards = guarded(open_folders)
-        covered = [Path(os.path.realpath(p)) for p in self._hidden]
-        covered += [guard.path for guard in guards if guard.secret]
-        for path in covered:
-            if path not in mounts and any(path.is_relative_to(v) for v in visible):
-                mounts.update(self._cover(path))
-        start_ups = [
-            guard.path
-            for guard in guards
-            if not guard.secret
-            and guard.path not in mounts
-            and any(guard.path.is_relative_to(folder) for folder in open_folders)
-        ]
-        if guards:
-            _fix(mounts, start_ups, open_folders)
-        for path in sorted(mounts, key=lambda p: len(p.parts)):
-            yield from mounts[path]
-
 
 def _within(limits: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
     program = shutil.which("prlimit", path=PATH) or "prlimit"
     return (program, *limits, "--", *argv)
-
-
-def _fix(mounts: dict[Path, Mount], start_ups: list[Path], open_folders: list[Path]) -> None:
-    """Let nobody change what is at these paths, nor put something there. Where there is nothing
-    yet, the folder that would hold it takes no new entries; those that it has stay open, each
-    as a mount of its own."""
-    there = [path for path in start_ups if os.path.lexists(path)]
-    closed = {_nearest(path) for path in start_ups if path not in there}.difference(there)
-    for path in (*there, *closed):
-        mounts[path] = _bound(path, writable=False)
-    for folder in closed:
-        for child in _entries(folder):
-            mounts.setdefault(child, _bound(child, writable=True))
-    for path in list(mounts):  # a folder that is a mount cannot be moved away with what it holds
-        for above in path.parents:
-            kept = any(above.is_relative_to(start_up) for start_up in there)
-            if not kept and any(above.is_relative_to(folder) for folder in open_folders):
-                mounts.setdefault(above, _bound(above, writable=True))
-
-
-def _nearest(path: Path) -> Path:
-    """The nearest folder above the path that there is."""
-    return next(p for p in path.parents if os.path.lexists(p))
-
-
-def _entries(folder: Path) -> list[Path]:
-    """The files and folders in a folder, folders first, at most `MOST_OPEN`; a link stays what
-    it is, and leads where it led."""
-    try:
-        found = [child for child in folder.iterdir() if not child.is_symlink()]
-        folders = sorted(child for child in found if child.is_dir())
-        files = sorted(child for child in found if child.is_file())
-    except OSError:  # somebody else's
-        return []
-    return [*folders, *files][:MOST_OPEN]
-
-
-def _bound(path: Path, *, writable: bool) -> Mount:
-    return ("--bind" if writable else "--ro-bind", str(path), str(path))
-
-
-def _system() -> Iterator[str]:
-    """The read-only system."""
-    yield from ("--ro-bind", "/usr", "/usr")
-    for name in SYSTEM_LINKS:
-        path = Path("/", name)
-        if path.is_symlink():
-            yield from ("--symlink", str(path.readlink()), str(path))
-        elif path.is_dir():
-            yield from ("--ro-bind", str(path), str(path))
-    yield from ("--ro-bind-try", "/nix", "/nix")
-    for name in ETC:
-        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
 
 
 def _counts_processes_per_namespace() -> bool:
