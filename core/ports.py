@@ -153,13 +153,15 @@ Line: TypeAlias = "str | Callable[[], str]"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Which agent makes a call: the name of its model, the toolsets it was given, and its `path`
-    below the turn, "" for the turn's own agent (see `core.delegation.ports.ChildRef`). `client`
-    is the profile whose provider serves the model, "" where the catalogue's does."""
+    """Which agent makes a call: the name of its model, the toolsets it was given, and how deep it
+    works below the turn, whose own agent is at depth 0; `path` is its place there, "" for that one
+    (see `core.delegation.ports.ChildRef`). `client` is the profile whose provider serves the
+    model, "" where the catalogue's does."""
 
     model: str = ""
     client: str = ""
     toolsets: tuple[str, ...] = ()
+    depth: int = 0
     path: str = ""
 
 

@@ -96,14 +96,16 @@ class SqliteChildren:
 
 def _open(conn: sqlite3.Connection, ref: ChildRef, brief: str, now: float) -> ChildState:
     check_fence(conn, ref.turn)
-    id_, tries, kept, *used, calls = conn.execute(
+    id_, tries, kept, *used, calls, began = conn.execute(
         "INSERT INTO delegation (turn, path, brief, tries, began) VALUES (?, ?, ?, 1, ?) "
         "ON CONFLICT (turn, path) DO UPDATE SET tries = tries + 1 "
-        "RETURNING id, tries, kept, input, cached, output, cost, calls",
+        "RETURNING id, tries, kept, input, cached, output, cost, calls, began",
         (ref.turn.turn, ref.path, brief, now),
     ).fetchone()
     steps = CHILD_STEPS.load(conn, id_)
-    return ChildState(tries=tries, steps=steps, kept=kept, used=Usage(*used), calls=calls)
+    return ChildState(
+        tries=tries, steps=steps, kept=kept, used=Usage(*used), calls=calls, began=began
+    )
 
 
 def _fenced(conn: sqlite3.Connection, ref: ChildRef) -> int:

@@ -15,6 +15,7 @@ from core.agent.compaction import total
 from core.agent.events import TurnEvent
 from core.delegation import prompts
 from core.delegation.acceptance import criteria
+from core.delegation.acceptance.criteria import Criterion
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Ruling, Verdict, feedback
 from core.delegation.acceptance.verify import Host, verify
@@ -28,19 +29,22 @@ from core.evidence import receipt_line
 from core.ports import Line, ToolContext, Usage
 from core.sessions.ports import ReceiptOf
 
-SUMMARY_CHARS = 6_000
 UNJUDGED = "the child ended without an answer ({status}), so there was nothing to judge"
+
+SECOND = "the second run, made to mend what failed, came to nothing ({status}): {error}"
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One run and what was made of it; `receipts` are oldest first."""
+    """One run and what was made of it; `receipts` are oldest first, those of the run before it
+    among them. `began` is wall time."""
 
     work: Work
     verdict: Verdict | None
     receipts: tuple[ReceiptOf, ...]
     used: Usage
     calls: int
+    began: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +57,41 @@ class Child:
     context: ToolContext
     emit: Callable[[TurnEvent], None]
     say: Callable[[Line], None]
+    room: int
+    """The most characters of its report that its parent reads."""
 
     async def result(self) -> ChildResult:
         """Work the task to its result. Raises `UserError` for a worker that cannot start."""
-        started = self.around.clock.monotonic()
         first = await self._round(self.ref)
-        rounds = [first]
-        if self.task.retry and first.verdict and first.verdict.verdict is Ruling.FAIL:
-            told = feedback(first.verdict, self.task.criteria)
-            again = replace(self.ref, path=f"{self.ref.path}~2")
-            rounds.append(await self._round(again, told))
-        return await self._result(rounds, self.around.clock.monotonic() - started)
+        if not (self.task.retry and _refuted(first)):
+            return await self._result((first,), first)
+        again = replace(self.ref, path=f"{self.ref.path}~2")
+        second = await self._round(again, first)
+        return await self._result((first, second), _better(first, second))
 
-    async def _round(self, ref: ChildRef, mend: str = "") -> Round:
-        run = await self._open(ref, mend)
+    async def _round(self, ref: ChildRef, first: Round | None = None) -> Round:
+        run = await self._open(ref, _to_mend(first, self.task.criteria))
         kept = json.loads(run.state.kept or "{}")
         if "work" in kept:
             done, receipts = Work.from_json(kept["work"]), stored_receipts(run)
         else:
             done, receipts = await work(self.around, run)
             await run.log.keep(json.dumps({"work": done.to_json()}))
+        if first is not None:
+            receipts = first.receipts + receipts
         verdict = Verdict.from_json(kept["verdict"]) if "verdict" in kept else None
         if verdict is None and self.task.criteria:
             verdict = await self._check(run, done, receipts)
             both = {"work": done.to_json(), "verdict": verdict.to_json()}
             await run.log.keep(json.dumps(both))
-        used = total((run.state.used, run.log.used))
-        return Round(done, verdict, receipts, used, run.state.calls + run.log.calls)
+        return Round(
+            work=done,
+            verdict=verdict,
+            receipts=receipts,
+            used=total((run.state.used, run.log.used)),
+            calls=run.state.calls + run.log.calls,
+            began=run.state.began,
+        )
 
     async def _open(self, ref: ChildRef, mend: str) -> Run:
         around, task = self.around, self.task
@@ -119,16 +131,15 @@ class Child:
         verdict, _ = await verify(task.criteria, delivered, host, judge, run.log.judge.ask)
         return verdict
 
-    async def _result(self, rounds: Sequence[Round], seconds: float) -> ChildResult:
-        last = rounds[-1]
+    async def _result(self, rounds: Sequence[Round], told: Round) -> ChildResult:
         return replace(
-            self._blank(last.work),
-            summary=await self._summary(last.work.text),
-            verdict=last.verdict,
+            self._blank(told.work),
+            summary=await self._summary(told.work.text),
+            verdict=told.verdict,
             calls=sum(each.calls for each in rounds),
-            used=total(tuple(each.used for each in rounds)),
-            seconds=seconds,
-            evidence=tuple(map(receipt_line, last.receipts[-EVIDENCE_SHOWN:])),
+            used=total(each.used for each in rounds),
+            seconds=max(0.0, self.around.clock.now() - rounds[0].began),
+            evidence=tuple(map(receipt_line, told.receipts[-EVIDENCE_SHOWN:])),
         )
 
     def failed(self, error: str) -> ChildResult:
@@ -148,10 +159,29 @@ class Child:
 
     async def _summary(self, text: str) -> str:
         """The report, its middle left out where it is long; the whole is kept in a file."""
-        if len(text) <= SUMMARY_CHARS:
+        if len(text) <= self.room:
             return text
         where = await self.around.checks.keep(self.context, text)
         rest = f"; the whole is in {where}" if where else ""
-        half = SUMMARY_CHARS // 2
+        half = self.room // 2
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
+
+
+def _refuted(done: Round) -> bool:
+    """Whether a run that came to an answer failed a criterion."""
+    verdict = done.verdict
+    return done.work.status is Status.OK and verdict is not None and verdict.verdict is Ruling.FAIL
+
+
+def _to_mend(first: Round | None, wanted: Sequence[Criterion]) -> str:
+    """What the second run hears of the first."""
+    return "" if first is None or first.verdict is None else feedback(first.verdict, wanted)
+
+
+def _better(first: Round, second: Round) -> Round:
+    """The second run, unless it has no answer: then the first stands, with what became of it."""
+    if second.work.status is Status.OK:
+        return second
+    why = SECOND.format(status=second.work.status.value, error=second.work.error)
+    return replace(first, work=replace(first.work, error=why), receipts=second.receipts)

@@ -50,7 +50,8 @@ def spec(offer: Offer) -> ToolSpec:
         "type": "array",
         "maxItems": offer.max_children,
         "items": task,
-        "description": "Several tasks instead of goal. The fields above are defaults for theirs.",
+        "description": "Several tasks instead of goal. The fields above are defaults for theirs,"
+        " criteria are added to theirs.",
     }
     return ToolSpec(
         NAME,

@@ -31,13 +31,15 @@ class ChildRef:
 class ChildState:
     """What is stored of a child. `tries` counts how often it was opened since its last new step,
     this time included; `kept` is what `keep_child` stored last, "" for nothing. `used` and
-    `calls` sum up its own model calls, judges not among them."""
+    `calls` sum up its own model calls, summaries among them and judges not. `began` is the wall
+    time at which it was first opened."""
 
     tries: int = 1
     steps: tuple[Step, ...] = ()
     kept: str = ""
     used: Usage = field(default_factory=Usage)
     calls: int = 0
+    began: float = 0.0
 
 
 class ChildStore(Protocol):

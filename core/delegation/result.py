@@ -22,7 +22,7 @@ class Status(StrEnum):
     """It answered; whether the work is right is the verdict's to say."""
     FAILED = "failed"
     STOPPED = "stopped"
-    """A person ended it."""
+    """A person ended it; as long as its parent ends with it, nobody reads this."""
     BLOCKED = "blocked"
     """A budget does not cover its next call."""
     INTERRUPTED = "interrupted"
@@ -31,21 +31,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one run of a child came to; `text` is its report, `seconds` wall time."""
+    """What one run of a child came to; `text` is its report."""
 
     status: Status
     text: str = ""
     error: str = ""
-    seconds: float = 0.0
 
     def to_json(self) -> dict[str, Json]:
         """The stored form."""
-        return {
-            "status": self.status.value,
-            "text": self.text,
-            "error": self.error,
-            "seconds": self.seconds,
-        }
+        return {"status": self.status.value, "text": self.text, "error": self.error}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Work:
@@ -54,14 +48,14 @@ class Work:
             status=Status(str(stored["status"])),
             text=str(stored["text"]),
             error=str(stored["error"]),
-            seconds=float(str(stored["seconds"])),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildResult:
     """All that a parent gets of a child. `calls` and `used` are its own model calls, of all its
-    runs; `summary` is its report, cut where it was long; `evidence` are its last receipts."""
+    runs; `summary` is its report, cut where it was long; `seconds` is the wall time since it was
+    first begun; `evidence` are its last receipts."""
 
     title: str
     profile: str

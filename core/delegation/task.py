@@ -15,6 +15,7 @@ from core.delegation.acceptance import criteria
 from core.delegation.acceptance.criteria import Criterion
 from core.delegation.worker import Agent, Profile, Ranked, Runner, Worker
 from core.errors import UserError
+from core.messages import Role
 from core.ports import Caller
 from core.tools.arguments import Arguments, Line
 
@@ -66,8 +67,16 @@ class Task:
 
     @property
     def title(self) -> str:
-        """What people are shown: the profile's nickname, else the goal's beginning."""
-        return self.profile.title if self.profile else self.goal
+        """What people are shown: who works, where that has a name, and what on."""
+        return f"{self.profile.title}: {self.goal}" if self.profile else self.goal
+
+
+@dataclass(frozen=True, slots=True)
+class Delegator:
+    """Who delegates: the agent, and the role of the person it acts for."""
+
+    caller: Caller
+    role: Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +100,16 @@ class Offer:
         return found
 
     def parent(self, caller: Caller) -> Ranked:
-        """The model of the agent that delegates."""
+        """The model of the agent that delegates; one that nobody ranked is of the lowest tier."""
         own = self.profile(caller.client).model if caller.client else None
         found = own or next((m for m in self.catalogue if m.name == caller.model), None)
-        return found or Ranked(caller.model, 1, caller.model)
+        lowest = max((model.tier for model in self.catalogue), default=1)
+        return found or Ranked(caller.model, lowest, caller.model)
 
 
-def depth(caller: Caller) -> int:
-    """How deep below the turn an agent works: 0 is the turn's own."""
-    return caller.path.count("/") + 1 if caller.path else 0
-
-
-def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Task, ...]:
+def plan(arguments: DelegateArguments, offer: Offer, who: Delegator) -> tuple[Task, ...]:
     """The tasks of a call, in order."""
-    if depth(caller) >= offer.max_depth:
+    if who.caller.depth >= offer.max_depth:
         raise UserError(
             f"Nothing can be delegated from here: delegation.max_depth is {offer.max_depth}."
         )
@@ -112,7 +117,7 @@ def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Ta
     if arguments.tasks is None:
         if not goal:
             raise UserError("goal is missing: say what the child is to reach, or give tasks.")
-        return (_Plan(arguments, offer, caller).task(goal, arguments),)
+        return (_Plan(arguments, offer, who).task(goal, arguments),)
     if goal:
         raise UserError("Give either goal (one task) or tasks (several), not both.")
     count = len(arguments.tasks)
@@ -124,7 +129,7 @@ def plan(arguments: DelegateArguments, offer: Offer, caller: Caller) -> tuple[Ta
     planned = []
     for number, fields in enumerate(arguments.tasks):
         try:
-            planned.append(_Plan(arguments, offer, caller).task(fields.goal.strip(), fields))
+            planned.append(_Plan(arguments, offer, who).task(fields.goal.strip(), fields))
         except UserError as error:
             raise UserError(f"tasks[{number}]: {error}") from error
     return tuple(planned)
@@ -136,7 +141,11 @@ class _Plan:
 
     call: DelegateArguments
     offer: Offer
-    caller: Caller
+    who: Delegator
+
+    @property
+    def caller(self) -> Caller:
+        return self.who.caller
 
     def task(self, goal: str, fields: TaskFields) -> Task:
         if not goal:
@@ -158,7 +167,7 @@ class _Plan:
     def _worker(self, fields: TaskFields, profile: Profile | None) -> tuple[Worker, str]:
         runner = self._runner(fields, profile)
         if runner is not None:
-            self._check_runner(fields)
+            self._check_runner(fields, profile)
             return runner, ""
         if fields.acp_args is not None or self.call.acp_args is not None:
             raise UserError("acp_args needs acp_command, or a profile that runs a local runner.")
@@ -189,7 +198,12 @@ class _Plan:
             return own if own is None or args is None else replace(own, args=tuple(args))
         return Runner(command=command, args=tuple(args or ()))
 
-    def _check_runner(self, fields: TaskFields) -> None:
+    def _check_runner(self, fields: TaskFields, profile: Profile | None) -> None:
+        if self.who.role is not Role.OWNER and not (profile is not None and profile.members):
+            raise UserError(
+                "This local agent runner is for owners, and this turn has a member's rights. Go "
+                "on without it, or say in the answer that an owner must ask for this."
+            )
         if TERMINAL not in self.caller.toolsets:
             raise UserError("A local agent runner needs the toolset terminal, which you lack.")
         # A batch's own model is for its tasks on a model, unless the batch names the runner too.
@@ -215,7 +229,7 @@ class _Plan:
     def _toolsets(self, fields: TaskFields, profile: Profile | None) -> tuple[str, ...]:
         """The call's, else the profile's, else the parent's; never more than the parent's."""
         mine = self.caller.toolsets
-        deeper = depth(self.caller) + 1 < self.offer.max_depth
+        deeper = self.caller.depth + 1 < self.offer.max_depth
         usable = tuple(name for name in mine if deeper or name != DELEGATION)
         wanted = fields.toolsets if fields.toolsets is not None else self.call.toolsets
         if wanted is None:

@@ -16,7 +16,14 @@ from core.delegation.board import Board
 from core.delegation.child import Child
 from core.delegation.ports import ChildRef
 from core.delegation.result import ChildResult
-from core.delegation.task import DELEGATION, DelegateArguments, Offer, Task, plan
+from core.delegation.task import (
+    DELEGATION,
+    DelegateArguments,
+    Delegator,
+    Offer,
+    Task,
+    plan,
+)
 from core.delegation.working import Surroundings
 from core.errors import Fenced, PursuitError
 from core.messages import TurnId
@@ -24,6 +31,10 @@ from core.ports import ToolContext, ToolSpec
 from core.sessions.ports import TurnRef
 from core.tools.arguments import parse
 from core.transcript import ToolCall, ToolResult
+
+SUMMARY_CHARS = 6_000
+SUMMARIES_CHARS = 24_000
+"""The most characters of a child's report that its parent reads, and of all those of a call."""
 
 
 class DelegateTask:
@@ -37,7 +48,8 @@ class DelegateTask:
         self.spec: ToolSpec = definition.short_spec(offer) if small else definition.spec(offer)
         self._offer = offer
         self._around: Surroundings | None = None
-        self._slots: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+        self._slots: WeakValueDictionary[tuple[int, str], asyncio.Semaphore]
+        self._slots = WeakValueDictionary()
 
     def attach(self, around: Surroundings) -> None:
         """Name what children work with, this tool among it; once, before the first call."""
@@ -49,15 +61,22 @@ class DelegateTask:
         around = self._around
         assert around is not None  # noqa: S101 - `attach` comes first
         arguments = parse(DelegateArguments, call.arguments, call.name)
-        tasks = plan(arguments, self._offer, context.caller)
+        who = Delegator(context.caller, context.principal.role)
+        tasks = plan(arguments, self._offer, who)
         began = around.clock.monotonic()
         board = Board.of([task.title for task in tasks], around.clock.monotonic)
         context.progress(board.text)
-        slots = self._slots.setdefault(context.turn, asyncio.Semaphore(self._offer.max_children))
         seats = [Seat(around, task, board, number, context) for number, task in enumerate(tasks)]
+        slots = self._slots_of(context)
         results = await together(seat.fill(call.id, slots) for seat in seats)
         receipt = result.receipt(results, around.clock.monotonic() - began)
         return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
+
+    def _slots_of(self, context: ToolContext) -> asyncio.Semaphore:
+        """The slots of one agent's children; a child's own children have others, for it holds one
+        while it waits for them."""
+        agent = (context.turn, context.caller.path)
+        return self._slots.setdefault(agent, asyncio.Semaphore(self._offer.max_children))
 
     async def close_turn(self, turn: int) -> None:
         """See `Tool.close_turn`: children end with the call that runs them."""
@@ -84,6 +103,7 @@ class Seat:
             self.context,
             emit=partial(self.board.emit, self.number),
             say=partial(self.board.say, self.number),
+            room=min(SUMMARY_CHARS, SUMMARIES_CHARS // len(self.board.seats)),
         )
         async with slots:
             self.board.start(self.number)

@@ -104,7 +104,6 @@ class ChildTools:
 async def work(around: Surroundings, run: Run) -> tuple[Work, tuple[ReceiptOf, ...]]:
     """Work a run to its end, or from where it stood. Raises `UserError` for a worker that cannot
     start, such as one whose key is missing."""
-    began = around.clock.monotonic()
     worker = run.task.worker
     receipts: tuple[ReceiptOf, ...] = ()
     if isinstance(worker, Runner):
@@ -113,7 +112,7 @@ async def work(around: Surroundings, run: Run) -> tuple[Work, tuple[ReceiptOf, .
         done, receipts = Work(status=Status.FAILED, error=TOO_OFTEN), stored_receipts(run)
     else:
         done, receipts = await _employ(around, worker, run)
-    return replace(done, seconds=around.clock.monotonic() - began), receipts
+    return done, receipts
 
 
 def stored_receipts(run: Run) -> tuple[ReceiptOf, ...]:
@@ -138,7 +137,13 @@ async def _employ(
             done.append(event.result)
         run.emit(event)
 
-    caller = Caller(agent.model.name, run.task.client, agent.toolsets, run.ref.path)
+    caller = Caller(
+        model=agent.model.name,
+        client=run.task.client,
+        toolsets=agent.toolsets,
+        depth=run.context.caller.depth + 1,
+        path=run.ref.path,
+    )
     context = replace(run.context, caller=caller, progress=run.say)
     outcome = await run_turn(
         TurnInput(turn=context.turn, history=(), inputs=(User(run.brief),), steps=run.state.steps),

@@ -27,6 +27,7 @@ from tests.contracts.backends import children_of
 from tests.contracts.store_rig import (
     LANE,
     NOT_DONE,
+    NOW,
     OTHER_LANE,
     Rig,
     answered,
@@ -75,7 +76,7 @@ def whole(n: int) -> Step:
 
 
 async def test_a_child_begins_with_nothing(rig: Rig) -> None:
-    assert await opened(rig, child(await turn(rig))) == ChildState(tries=1)
+    assert await opened(rig, child(await turn(rig))) == ChildState(tries=1, began=NOW)
 
 
 async def test_a_child_goes_on_after_a_restart_with_all_that_was_stored(rig: Rig) -> None:
@@ -86,6 +87,7 @@ async def test_a_child_goes_on_after_a_restart_with_all_that_was_stored(rig: Rig
     await children_of(rig.store).keep_child(of, "half way", used=[Usage(5, 1, 2, 0.5)])
     await rig.restart()
     assert await opened(rig, child(await rig.turn())) == ChildState(
+        began=NOW,
         tries=1,
         steps=(whole(0), whole(1)),
         kept="half way",
@@ -171,7 +173,7 @@ async def test_the_same_path_in_a_later_turn_is_another_child(rig: Rig) -> None:
     await opened(rig, child(begun))
     await step(rig, child(begun), 0)
     await rig.answer(begun)
-    assert await opened(rig, child(await turn(rig))) == ChildState(tries=1)
+    assert await opened(rig, child(await turn(rig))) == ChildState(tries=1, began=NOW)
 
 
 async def test_a_step_of_a_child_gives_its_turn_the_three_tries_again(rig: Rig) -> None:
@@ -217,7 +219,7 @@ async def test_an_older_attempt_writes_nothing_to_a_child(rig: Rig, write: str) 
     new = await rig.turn()
     with pytest.raises(Fenced):
         await WRITES[write](children_of(rig.store), child(old))
-    assert await opened(rig, child(new)) == ChildState(tries=2)
+    assert await opened(rig, child(new)) == ChildState(tries=2, began=NOW)
     await rig.tell("/goal")
     assert "Used: 0 tokens" in (await rig.heard())[-1]
 
@@ -249,7 +251,7 @@ async def test_a_brief_of_any_length_and_spelling_is_taken(rig: Rig) -> None:
     begun = await turn(rig)
     for n, brief in enumerate(("", "x" * 2_000_000, "half a \ud83d pair", "nul \0 and 🙂")):
         of = child(begun, f"call.{n}")
-        assert await children_of(rig.store).open_child(of, brief) == ChildState(tries=1)
+        assert await children_of(rig.store).open_child(of, brief) == ChildState(tries=1, began=NOW)
 
 
 async def test_children_follow_a_turn_whose_chat_gets_a_new_id(rig: Rig) -> None:

@@ -270,3 +270,84 @@ async def test_a_call_in_which_anything_is_wrong_starts_no_child(tmp_path: Path)
         assert "tasks[1]: There is no model 'x'. A child may run on: main (tier 1)" in first.said()
         assert "There is no profile 'coder'." in second.said()
         assert not bot.models.of("child")
+
+
+async def test_children_that_delegate_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """Each of as many children as may work at a time has children of its own."""
+
+    def work(seen: Seen) -> Answer:
+        asked = str(seen.messages()[1]["content"])
+        if "deeper" in asked or len(seen.messages()) > 2:
+            return text("Done.")
+        return calls(("delegate_task", {"goal": "go deeper"}))
+
+    deep = {"max_depth": 2, "max_children": 2}
+    async with running_bot(tmp_path, **STAFF, delegation=deep) as bot:
+        bot.models.script("main", batch("one", "two"), text("All done."))
+        bot.models.default("child", work)
+        bot.say("go")
+        await bot.heard("All done.")
+        told = json.loads(bot.models.of("main")[1].said())
+        assert [result["status"] for result in told] == ["ok", "ok"]
+        assert len(bot.models.of("child")) == 6
+        below = [s for s in bot.models.of("child") if "deeper" in str(s.messages()[1])]
+        assert not any("delegate_task" in str(seen.body["tools"]) for seen in below)
+
+
+async def test_the_second_run_is_judged_by_what_both_runs_did(tmp_path: Path) -> None:
+    def check(seen: Seen) -> Answer:
+        names = ("a.txt", "b.txt")
+        wrote = ["pass" if f"wrote {name} (1 bytes)" in seen.said() else "fail" for name in names]
+        return found((1, wrote[0], "looked"), (2, wrote[1], "looked"))
+
+    async with running_bot(tmp_path, **STAFF) as bot:
+        criteria = ["a.txt was written", "b.txt was written"]
+        task = delegate("write both", acceptance_criteria=criteria, retry_on_fail=1)
+        one, two = (
+            calls(("write_file", {"path": name, "content": "1"})) for name in ("a.txt", "b.txt")
+        )
+        bot.models.script("main", task, text("Done."))
+        bot.models.script("child", one, text("Both."), two, text("Now both."))
+        bot.models.default("checker", check)
+        bot.say("go")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert isinstance(result["verdict"], dict)
+        assert result["verdict"]["verdict"] == "PASS"
+        assert result["summary"] == "Now both."
+
+
+async def test_a_second_run_without_an_answer_takes_nothing_from_the_first(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        task = delegate("x", acceptance_criteria="good", retry_on_fail=1)
+        bot.models.script("main", task, text("Done."))
+        bot.models.script("child", text("First."), refusal(401, "no such key"))
+        bot.models.default("checker", found((1, "fail", "it is bad")))
+        bot.say("go")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert isinstance(result["verdict"], dict)
+        assert (result["status"], result["summary"]) == ("ok", "First.")
+        assert result["verdict"]["verdict"] == "FAIL"
+        assert "no such key" in str(result["error"])
+
+
+async def test_a_run_without_an_answer_is_checked_by_machine_and_not_repeated(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        both = [{"file_exists": "a.txt"}, "it is good"]
+        task = delegate("x", acceptance_criteria=both, retry_on_fail=1)
+        bot.models.script("main", task, text("Done."))
+        bot.models.default("child", refusal(401, "no such key"))
+        bot.say("go")
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert result["status"] == "failed"
+        assert isinstance(result["verdict"], dict)
+        graded = result["verdict"]["criteria"]
+        assert [each["result"] for each in graded] == ["fail", "unclear"]
+        assert len(bot.models.of("child")) == 1
+        assert not bot.models.of("checker")

@@ -11,9 +11,10 @@ from dataclasses import replace
 import pytest
 
 from core.delegation.acceptance.criteria import MAX_CRITERIA, CommandSucceeds, FileExists, Judged
-from core.delegation.task import DelegateArguments, Offer, Task, TaskArguments, depth, plan
+from core.delegation.task import DelegateArguments, Delegator, Offer, Task, TaskArguments, plan
 from core.delegation.worker import Agent, Profile, Ranked, Runner, RunnerMode
 from core.errors import UserError
+from core.messages import Role
 from core.ports import Caller
 from core.tools.arguments import parse
 
@@ -42,15 +43,18 @@ OFFER = Offer(catalogue=(BIG, MID, TINY), profiles=(CODER, CRITIC, LOCAL))
 PER_CALL = replace(OFFER, acp_per_call=True)
 MINE = ("terminal", "file", "think", "delegation")
 CALLER = Caller(model="mid", toolsets=MINE)
-CHILD = replace(CALLER, path="call_1.0")
-GRANDCHILD = replace(CALLER, path="call_1.0/call_2.1~2")
+CHILD = replace(CALLER, depth=1, path="call_1.0")
+GRANDCHILD = replace(CALLER, depth=2, path="call_1.0/call_2.1~2")
 
 
 WIDE = replace(OFFER, max_children=8)
 
 
-def planned(given: object, offer: Offer = OFFER, caller: Caller = CALLER) -> tuple[Task, ...]:
-    return plan(parse(DelegateArguments, json.dumps(given), "delegate_task"), offer, caller)
+def planned(
+    given: object, offer: Offer = OFFER, caller: Caller = CALLER, role: Role = Role.OWNER
+) -> tuple[Task, ...]:
+    arguments = parse(DelegateArguments, json.dumps(given), "delegate_task")
+    return plan(arguments, offer, Delegator(caller, role))
 
 
 def task_of(offer: Offer = OFFER, caller: Caller = CALLER, /, **given: object) -> Task:
@@ -228,8 +232,8 @@ def test_a_tasks_profile_goes_before_the_calls() -> None:
 
 
 def test_people_see_a_profiles_nickname_else_its_name_else_the_goal() -> None:
-    assert task_of(profile="coder").title == "Cody"
-    assert task_of(profile="critic").title == "critic"
+    assert task_of(profile="coder").title == "Cody: do it"
+    assert task_of(profile="critic").title == "critic: do it"
     assert task_of().title == "do it"
 
 
@@ -280,11 +284,10 @@ def test_a_parent_on_a_profiles_own_client_hands_that_client_on(profile: str | N
     assert "above your own tier 2" in said
 
 
-def test_a_parent_outside_the_catalogue_counts_as_the_strongest_and_is_inherited() -> None:
+def test_a_parent_outside_the_catalogue_counts_as_the_weakest_and_is_inherited() -> None:
     stranger = replace(CALLER, model="elsewhere/m")
     task = task_of(OFFER, stranger)
-    assert agent_of(task).model == Ranked("elsewhere/m", 1, "elsewhere/m")
-    assert agent_of(task_of(OFFER, stranger, model="big")).model == BIG
+    assert agent_of(task).model == Ranked("elsewhere/m", 3, "elsewhere/m")
 
 
 def test_an_unknown_model_lists_the_allowed_names() -> None:
@@ -412,10 +415,6 @@ def test_a_child_above_the_greatest_depth_can_delegate_unless_its_profile_says_n
     assert agent_of(task_of(deeper)).toolsets == MINE
     assert agent_of(task_of(deeper, toolsets=["delegation"])).toolsets == ("delegation",)
     assert agent_of(task_of(deeper, profile="coder")).toolsets == ("terminal", "file")
-
-
-def test_depth_counts_the_agents_above() -> None:
-    assert [depth(caller) for caller in (CALLER, CHILD, GRANDCHILD)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("caller", "most"), [(CALLER, 0), (CHILD, 1), (GRANDCHILD, 2)])
@@ -664,3 +663,23 @@ def test_a_task_before_its_call_says_whether_it_runs_again() -> None:
     assert [task.retry for task in tasks] == [True, False]
     (own,) = planned({"retry_on_fail": 0, "tasks": [{"goal": "a", "retry_on_fail": 1}]})
     assert own.retry
+
+
+def test_a_runner_is_for_owners_unless_its_profile_is_open_to_members() -> None:
+    given = {"goal": "do it", "profile": "local"}
+    with pytest.raises(UserError, match="for owners"):
+        planned(given, role=Role.MEMBER)
+    assert planned(given)[0].worker == LOCAL.runner
+    opened = replace(OFFER, profiles=(replace(LOCAL, members=True),))
+    assert planned(given, opened, role=Role.MEMBER)[0].worker == LOCAL.runner
+
+
+def test_a_member_never_names_a_runner_by_itself() -> None:
+    with pytest.raises(UserError, match="for owners"):
+        planned({"goal": "do it", "acp_command": "own"}, PER_CALL, role=Role.MEMBER)
+
+
+def test_a_parent_that_nobody_ranked_has_the_rights_of_the_lowest_tier() -> None:
+    stranger = replace(CALLER, model="stranger")
+    with pytest.raises(UserError, match="above your own tier"):
+        planned({"goal": "do it", "model": "mid"}, caller=stranger)
