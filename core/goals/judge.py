@@ -6,7 +6,6 @@ from the agent and its tools is data here and can never be read as a verdict.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,8 @@ from core.goals import local_judge, prompts
 from core.goals.contract import MAX_BYTES
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.machine import MAX_WAIT_S
-from core.ports import Model, ModelFailure, Request, Usage
+from core.judging import Silence, reply_of
+from core.ports import Model, Request, Usage
 from core.replies import unstuck, whole_json
 from core.transcript import Json, User
 
@@ -27,8 +27,6 @@ REASON_LIMIT = 300
 FILES_SHOWN = 40
 VERDICT_LIMIT = 20_000
 SAMPLE_LIMIT = 200
-PATIENCE_S = 3_600.0
-"""How long a call may wait for its turn at the model; only a model that is stuck takes so long."""
 NO_REASON = "no reason was given"
 
 
@@ -103,30 +101,18 @@ async def judge(
     profile: JudgeProfile = JudgeProfile.FULL,
     timeout_s: float = 30.0,
 ) -> JudgeOutcome:
-    """Ask the judge once. Failures are words, not raises.
-
-    `timeout_s` bounds the call itself and is the model's to keep: waiting for a model that others
-    use is no fault of the judge.
-    """
+    """Ask the judge once; `timeout_s` as in `reply_of`. Failures are words, not raises."""
     request = replace(judge_request(subject, profile), deadline_s=timeout_s)
-    guard_s = timeout_s + PATIENCE_S
-    try:
-        async with asyncio.timeout(guard_s):
-            completion = await model.complete(request)
-    except TimeoutError:
-        return JudgeOutcome(Unavailable(f"the judge gave no verdict in {guard_s:g} s"), Usage())
-    if isinstance(completion, ModelFailure):
-        reason = one_line(completion.message, REASON_LIMIT)
-        return JudgeOutcome(Unavailable(f"the judge failed: {reason}"), completion.usage)
-    if not completion.text.strip():
-        return JudgeOutcome(Unavailable("the judge's reply was empty"), completion.usage)
-    word = read_verdict(completion.text, may_wait=subject.may_wait)
+    said = await reply_of(model.complete(request), timeout_s)
+    if isinstance(said, Silence):
+        return JudgeOutcome(Unavailable(said.why), said.usage)
+    if not said.text.strip():
+        return JudgeOutcome(Unavailable("the judge's reply was empty"), said.usage)
+    word = read_verdict(said.text, may_wait=subject.may_wait)
     if profile is JudgeProfile.LOCAL:
         word = _borne_out(word, subject)
-    sample = (
-        one_line(completion.text[:1_000], SAMPLE_LIMIT) if isinstance(word, Unreadable) else ""
-    )
-    return JudgeOutcome(word, completion.usage, sample)
+    sample = one_line(said.text[:1_000], SAMPLE_LIMIT) if isinstance(word, Unreadable) else ""
+    return JudgeOutcome(word, said.usage, sample)
 
 
 def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL) -> Request:

@@ -16,7 +16,7 @@ from core.delegation.acceptance.verdict import Grade, Graded, Ruling, Verdict, f
 from core.delegation.acceptance.verify import Host, ask_directly, verify
 from core.delegation.ports import Finding, Judge
 from core.delegation.worker import Ranked
-from core.goals.judge import PATIENCE_S
+from core.judging import PATIENCE_S
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import (
     Completion,
@@ -329,10 +329,8 @@ async def test_a_fail_of_the_hosts_stands_when_the_judge_is_down() -> None:
 async def test_a_judge_that_hangs_is_cut_off() -> None:
     judge = judge_of(Held(says("never")), timeout_s=0.01 - PATIENCE_S)
     given, _ = await checked("c", judge=judge)
-    assert (given.verdict, given.error) == (
-        Ruling.UNVERIFIED,
-        "the judge gave no verdict in 0.01 s",
-    )
+    assert given.verdict is Ruling.UNVERIFIED
+    assert given.error.startswith("the judge gave no verdict in time (")
     assert isinstance(judge.model, ScriptedModel)
     assert judge.model.cancelled == 1
 

@@ -24,8 +24,8 @@ from core.delegation.acceptance.reading import Reading, Unreadable, read_reply
 from core.delegation.acceptance.verdict import Grade, Graded, Verdict
 from core.delegation.ports import Checks, Finding, Judge
 from core.fence import one_line
-from core.goals.judge import PATIENCE_S
-from core.ports import Completion, Model, ModelFailure, Reply, Request, ToolContext, Usage
+from core.judging import Silence, reply_of
+from core.ports import Completion, Model, Reply, Request, ToolContext, Usage
 from core.transcript import User
 
 MAX_OUTPUT = 24_000
@@ -154,15 +154,10 @@ class _Bench:
         return request, partial(read_reply, evidence=dict.fromkeys(asked, shown))
 
     async def _once(self, request: Request) -> tuple[Reply | Unreadable, tuple[Usage, ...]]:
-        guard_s = self.judge.timeout_s + PATIENCE_S
-        try:
-            async with asyncio.timeout(guard_s):
-                said = await self.ask(self.judge.model, request)
-        except TimeoutError:
-            return Unreadable(f"the judge gave no verdict in {guard_s:g} s"), ()
-        if isinstance(said, ModelFailure):
-            why = f"the judge failed: {one_line(said.message, WHY_LIMIT)}"
-            return Unreadable(why), (said.usage,)
+        call = self.ask(self.judge.model, request)
+        said = await reply_of(call, self.judge.timeout_s)
+        if isinstance(said, Silence):
+            return Unreadable(said.why), (said.usage,)
         return said, (said.usage,)
 
 
