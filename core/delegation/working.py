@@ -45,7 +45,6 @@ from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult, User
 
 MAX_TRIES = 3
-RECEIPTS_SEEN = 60
 CUT = (
     "interrupted by a restart: a local agent runner cannot go on, and the outcome is unknown;"
     " check before repeating"
@@ -117,7 +116,7 @@ async def work(around: Surroundings, run: Run) -> tuple[Work, tuple[ReceiptOf, .
 
 def stored_receipts(run: Run) -> tuple[ReceiptOf, ...]:
     """What the calls of earlier attempts really did."""
-    return receipts_of(_stored(run), RECEIPTS_SEEN)
+    return receipts_of(_stored(run), kept=None)
 
 
 def _stored(run: Run) -> tuple[ToolResult, ...]:
@@ -152,7 +151,7 @@ async def _employ(
         log=run.log,
         emit=emit,
     )
-    return _work_of(outcome), receipts_of(done, RECEIPTS_SEEN)
+    return _work_of(outcome), receipts_of(done, kept=None)
 
 
 def _agent(around: Surroundings, agent: Agent, run: Run, tools: Registry) -> loop.Agent:

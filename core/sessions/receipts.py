@@ -13,8 +13,11 @@ ARGUMENTS_KEPT = 400
 RESULT_KEPT = 200
 
 
-def receipts_of(results: Sequence[ToolResult], kept: int = RECEIPTS_KEPT) -> tuple[ReceiptOf, ...]:
-    """The last calls, in order; a thought is the model's own word and proves nothing."""
+def receipts_of(
+    results: Sequence[ToolResult], kept: int | None = RECEIPTS_KEPT
+) -> tuple[ReceiptOf, ...]:
+    """The last `kept` calls (None: all), in order; a thought is the model's own word and proves
+    nothing."""
     seen = [result for result in results if result.call.name != THINK.name]
     return tuple(
         ReceiptOf(
@@ -23,5 +26,5 @@ def receipts_of(results: Sequence[ToolResult], kept: int = RECEIPTS_KEPT) -> tup
             receipt=result.receipt,
             result=result.text[-RESULT_KEPT:],
         )
-        for result in seen[-kept:]
+        for result in (seen if kept is None else seen[-kept:])
     )

@@ -92,6 +92,23 @@ async def test_a_claim_that_no_receipt_bears_out_fails_and_true_work_passes(
         assert json.loads(failed.said())["status"] == "ok"
 
 
+async def test_the_judge_hears_of_every_file_however_many_calls_came_after_it(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        names = ["early.txt", *(f"f{n}.txt" for n in range(64))]
+        writes = calls(*(("write_file", {"path": name, "content": "1"}) for name in names))
+        task = delegate("write them", acceptance_criteria="early.txt was written")
+        bot.models.script("main", task, text("Done."))
+        bot.models.script("child", writes, text("I wrote them."))
+        bot.models.script("checker", found((1, "pass", "there")))
+        bot.say("go")
+        await bot.heard("Done.")
+        (seen,) = bot.models.of("checker")
+        left_out = "[25 earlier calls are left out] They wrote: early.txt (1 bytes), f0.txt"
+        assert left_out in seen.said()
+
+
 async def test_a_failed_child_may_work_once_more_and_hears_only_what_failed(
     tmp_path: Path,
 ) -> None:

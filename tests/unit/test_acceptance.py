@@ -246,6 +246,13 @@ async def test_of_many_calls_the_newest_are_shown_and_the_others_files_are_named
     assert "left out" not in await question_about(replace(WORK, receipts=calls[2:]))
 
 
+async def test_more_files_than_are_named_are_counted() -> None:
+    calls = [*(wrote(f"f{n}.txt") for n in range(43)), *(ran(f"c{n}", 0) for n in range(40))]
+    text = await question_about(replace(WORK, receipts=calls))
+    assert "They wrote: f3.txt (5 bytes), " in text
+    assert "f42.txt (5 bytes), … and 3 earlier files\nrun" in text
+
+
 async def test_no_calls_and_no_receipts_are_told_apart() -> None:
     assert "the agent made no calls" in await question_about(replace(WORK, receipts=()))
     text = await question_about(replace(WORK, receipts=None))

@@ -97,7 +97,8 @@ def digest(receipts: Sequence[SeenCall] | None, shown: int = RECEIPTS_SHOWN) -> 
 def _left_out(calls: Sequence[SeenCall]) -> str:
     sizes = {c.receipt.path: c.receipt.size for c in calls if c.receipt.ok and c.receipt.path}
     named = [f"{one_line(path, 200)} ({size} bytes)" for path, size in sizes.items()]
-    wrote = ", ".join(named[-FILES_SHOWN:])
+    more = [f"… and {len(named) - FILES_SHOWN} earlier files"] if len(named) > FILES_SHOWN else []
+    wrote = ", ".join([*named[-FILES_SHOWN:], *more])
     return f"[{len(calls)} earlier calls are left out]" + (
         f" They wrote: {wrote}" if wrote else ""
     )
