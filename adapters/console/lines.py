@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
 from adapters.console.front import Hear, Heard, Oversized, Typed
 from adapters.console.stdio import InputThread, OutputWriter
 from core.messages import Say
+
+_CLOCKS = re.compile(
+    r"(?<=[ (])(?:\d+h ?)?(?:\d+m ?)?\d+(?:\.\d+)?s(?=[ ,)]|$)|(?<=: )step \d+(?= ·|$)"
+)
+"""What moves in a line of progress though nothing new is told: seconds and counted steps."""
+
+_EARLIER = re.compile(r"… \d+ more")
+"""What stands for the lines that a progress message no longer shows; they were printed."""
 
 
 class LineCutter:
@@ -79,7 +88,8 @@ class LinesFront:
         self._output = OutputWriter(fds[1])
         self._errors = OutputWriter(fds[2])
         self._reader_gone = asyncio.Event()
-        self._told: tuple[int, frozenset[str]] = (0, frozenset())
+        self._turn = 0
+        self._told: set[str] = set()
 
     async def greet(self) -> None:
         """Say on standard error how to use a terminal that cannot do more than lines."""
@@ -127,11 +137,15 @@ class LinesFront:
             await self._errors.write(text + "\n")
 
     async def progress(self, turn: int, text: str) -> None:
-        """Print the lines of the progress message that were not printed for this turn yet."""
-        seen = self._told[1] if self._told[0] == turn else frozenset()
-        lines = [line for line in text.splitlines() if line.strip()]
-        self._told = (turn, seen | frozenset(lines))
-        fresh = [line for line in lines if line not in seen]
+        """Print the lines of the progress message that tell what none did before in this turn."""
+        if turn and turn != self._turn:
+            self._turn, self._told = turn, set()
+        fresh: list[str] = []
+        for line in text.splitlines():
+            news = _CLOCKS.sub("", line)
+            if news.strip() and news not in self._told and not _EARLIER.fullmatch(news):
+                self._told.add(news)
+                fresh.append(line)
         if fresh:
             await self.note("\n".join(fresh))
 

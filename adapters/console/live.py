@@ -16,6 +16,8 @@ _FRAME_S = 0.2
 _HINT_S = 2.0
 _DOT = " · "
 _LEAST_GOAL = 16
+_ROWS = 7
+"""Lines about children under the one that turns; more of them are counted."""
 _SETTLE_S = 0.3
 """What is over sooner shows no spinner, which would only flicker."""
 
@@ -28,6 +30,7 @@ class Live:
     since: float | None = None
     turn: int = 0
     doing: str = ""
+    below: tuple[str, ...] = ()
     pinned: tuple[str, str, str] | None = None
     stopping_since: float | None = None
     hint: str = ""
@@ -41,18 +44,18 @@ class Live:
     def stop(self) -> None:
         """Nothing runs any more."""
         self.since = None
-        self.doing = ""
+        self.doing, self.below = "", ()
         self.stopping_since = None
 
     def progress(self, turn: int, text: str, now: float) -> None:
-        """A turn tells what it does; the newest line counts."""
+        """A turn tells what it does; the newest line counts, with those that belong to it."""
         if not text:
-            self.doing = ""
+            self.doing, self.below = "", ()
             return
         if turn != self.turn:
             self.turn, self.since = turn, now
         self.start(now)
-        self.doing = text.strip().splitlines()[-1].strip() if text.strip() else ""
+        self.doing, self.below = _newest(text)
 
     def pin(self, what: Say | None) -> None:
         """Keep the goal's status in sight with the numbers that press its buttons.
@@ -84,6 +87,7 @@ class Live:
             rows.append([("class:hint", shorten(self.hint, width))])
         elif self.since is not None and (self.doing or now - self.since >= _SETTLE_S):
             rows.append(self._working(now - self.since, width))
+            rows += [[("class:doing", shorten(line, width))] for line in self.below]
         return rows
 
     def _working(self, elapsed: float, width: int) -> Fragments:
@@ -98,6 +102,24 @@ class Live:
             ("class:doing", shorten(text, max(room, 8))),
             ("class:hint", tail),
         ]
+
+
+def _newest(text: str) -> tuple[str, tuple[str, ...]]:
+    """The last line of a progress message and the indented ones that belong to it. Calls whose
+    lines are indented run side by side, and are told together."""
+    blocks: list[list[str]] = []
+    for line in filter(str.strip, text.splitlines()):
+        if line[0].isspace() and blocks:
+            blocks[-1].append(line.rstrip())
+        else:
+            blocks.append([line.strip()])
+    last: list[str] = []
+    while blocks and (not last or len(blocks[-1]) > 1 < len(last)):
+        last = blocks.pop() + last
+    below = last[1:]
+    if len(below) > _ROWS:
+        below[_ROWS - 1 :] = [f"  … {len(below) - _ROWS + 1} more"]
+    return "".join(last[:1]), tuple(below)
 
 
 def _fitted(goal: str, stands: str, found: str, width: int) -> str:

@@ -115,7 +115,7 @@ class TerminalFront:
             await self._print(self._renderer.note(text, self._width()))
 
     async def progress(self, turn: int, text: str) -> None:
-        """Show the newest line of the turn's progress beside the spinner."""
+        """Show what runs just now beside the spinner and under it."""
         self._live.progress(turn, text, self._clock.monotonic())
         self._refresh()
 

@@ -39,6 +39,16 @@ async def test_answers_go_to_standard_output_and_all_else_to_standard_error(
     ]
 
 
+async def test_progress_whose_seconds_alone_go_on_is_told_once(tmp_path: Path) -> None:
+    out, err = await told(tmp_path, b"children\n")
+    assert out == "echo: children\n"
+    assert err.splitlines()[-3:] == [
+        "👥 2 of 2 children at work",
+        "  a: step 1 · 0s · thinking",
+        "  b: step 1 · 0s · thinking",
+    ]
+
+
 async def test_it_ends_only_when_a_goal_has_come_to_its_end(tmp_path: Path) -> None:
     out, err = await told(tmp_path, b"/goal two notes\n")
     assert out.splitlines() == [

@@ -1,9 +1,9 @@
 """A program for tests and for trying by hand: the console on a gateway that echoes.
 
 Run `python -m tests.fakes.console_driver FOLDER`. What it accepted is appended to
-FOLDER/accepted.jsonl. Words: `slow` works until it is stopped, `rich` shows Markdown, `evil`
-sends escape sequences, `card` asks with buttons, `file` sends one, `print` prints behind the
-console's back, `/goal …` plays a goal of two turns.
+FOLDER/accepted.jsonl. Words: `slow` works until it is stopped, `children` shows two at work,
+`rich` shows Markdown, `evil` sends escape sequences, `card` asks with buttons, `file` sends one,
+`print` prints behind the console's back, `/goal …` plays a goal of two turns.
 """
 
 from __future__ import annotations
@@ -81,6 +81,13 @@ async def work(platform: Platform, message: Message) -> None:
     elif text == "slow":
         await platform.show_progress(ADDRESS, 1, None, "💻 sleep 1000")
         await asyncio.Event().wait()
+    elif text == "children":
+        for second in range(3):
+            lines = (f"  {name}: step 1 · {second}s · thinking" for name in "ab")
+            board = "\n".join(["👥 2 of 2 children at work", *lines])
+            await platform.show_progress(ADDRESS, 1, None, board)
+            await asyncio.sleep(1.0)
+        await deliver(platform, answer(text))
     elif text == "print":
         sys.stdout.write("a library prints this\n")
         sys.stderr.write("and complains here\n")
