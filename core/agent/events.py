@@ -6,6 +6,7 @@ Values only, best effort: nothing that must not be lost goes this way.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,6 +14,9 @@ from core.ports import Usage
 from core.transcript import ToolCall, ToolResult
 
 SUMMARY_LENGTH = 80
+
+TELLING = ("goal", "command", "pattern", "query", "path")
+"""Arguments that say what a call is about, whatever stands before them; the first counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,40 @@ TurnEvent: TypeAlias = (
 
 
 def call_summary(call: ToolCall) -> str:
-    """A call as one short line: its first text argument, such as the command, else its name."""
+    """A call as one short line: what it is about, such as the command, else its name."""
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         return call.name
-    values = arguments.values() if isinstance(arguments, dict) else ()
-    line = next((" ".join(v.split()) for v in values if isinstance(v, str) and v.strip()), "")
+    line = _about(arguments) if isinstance(arguments, dict) else ""
     if len(line) > SUMMARY_LENGTH:
         line = line[: SUMMARY_LENGTH - 1] + "…"
     return line or call.name
+
+
+def _about(arguments: Mapping[str, object]) -> str:
+    """The argument that says most to a person: one of a telling name, a list of things to do
+    ("3 tasks: write a; write b"), else the first text."""
+    texts = _texts(arguments)
+    return _telling(texts) or _listed(arguments) or next(iter(texts.values()), "")
+
+
+def _listed(arguments: Mapping[str, object]) -> str:
+    for name, value in arguments.items():
+        things = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+        abouts = list(filter(None, (_telling(_texts(one)) for one in things)))
+        if len(things) == 1:
+            return "".join(abouts)
+        if things:
+            return f"{len(things)} {name}" + (f": {'; '.join(abouts)}" if abouts else "")
+    return ""
+
+
+def _telling(texts: Mapping[str, str]) -> str:
+    return next((texts[name] for name in TELLING if name in texts), "")
+
+
+def _texts(arguments: Mapping[str, object]) -> dict[str, str]:
+    """The texts among the arguments, each on one line."""
+    lines = {key: " ".join(v.split()) for key, v in arguments.items() if isinstance(v, str)}
+    return {key: line for key, line in lines.items() if line}

@@ -482,6 +482,15 @@ async def test_progress_is_told_in_the_order_it_happens() -> None:
         ("[1]", "run"),
         ('{"command": "a\\n  b"}', "a b"),
         ('{"command": "' + "x" * 200 + '"}', "x" * 79 + "…"),
+        ('{"profile": "coder", "goal": "fix it"}', "fix it"),
+        ('{"content": "long", "path": "a.txt"}', "a.txt"),
+        ('{"path": ".", "pattern": "def "}', "def"),
+        ('{"command": " ", "title": "x"}', "x"),
+        ('{"model": "m", "tasks": [{"goal": "a"}, {"model": "m", "goal": "b"}]}', "2 tasks: a; b"),
+        ('{"model": "m", "tasks": [{"goal": "a"}]}', "a"),
+        ('{"model": "m", "tasks": [{}, 1, {"n": 1}]}', "2 tasks"),
+        ('{"model": "m", "tasks": []}', "m"),
+        ('{"tasks": ' + '[{"goal": ' * 300 + '"a"' + "}]" * 300 + "}", "run"),
     ],
 )
 def test_a_call_is_one_short_line_for_people(arguments: str, line: str) -> None:
