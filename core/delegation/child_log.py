@@ -6,7 +6,8 @@ from core.agent.compaction import total
 from core.agent.steps import StepWrite
 from core.delegation.ports import ChildRef, ChildStore
 from core.ports import Clock, Model, Request, Usage
-from core.sessions.turn_log import Books, Caps
+from core.sessions.ports import Caps
+from core.sessions.turn_log import Books
 from core.transcript import User
 
 CHILD = "child"

@@ -38,9 +38,8 @@ from core.delegation.task import Task
 from core.delegation.worker import Agent, Runner
 from core.errors import UserError
 from core.ports import Caller, Clock, Line, Model, ToolContext
-from core.sessions.ports import ReceiptOf
+from core.sessions.ports import Caps, ReceiptOf
 from core.sessions.receipts import receipts_of
-from core.sessions.turn_log import Caps
 from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult, User
 

@@ -275,7 +275,34 @@ class CapReached:
     reason: str
 
 
-class Store(Protocol):
+class Caps(Protocol):
+    """What holds model calls to a goal's budgets."""
+
+    async def reserve(
+        self,
+        ref: TurnRef,
+        model: str,
+        estimate: Estimate,
+        *,
+        seconds: float,
+        purpose: str = "agent",
+    ) -> Reserved | CapReached | None:
+        """Check and reserve against the caps of the session's goal, while it is active or the
+        turn is its own; None without caps, and then nothing is written.
+
+        `seconds` is how long the turn has run. Each reservation is settled by `settle` when its
+        call has returned; `end_turn` settles those of calls which were cut off with their input,
+        and one of an earlier attempt counts in full. Several may be open at once: children that
+        work at the same time are refused what they would overshoot together.
+        """
+        ...
+
+    async def settle(self, reservation: int, usage: Usage) -> None:
+        """What a reserved call has used, in place of its most; once, whoever owns the lane."""
+        ...
+
+
+class Store(Caps, Protocol):
     """Everything durable. Times are wall seconds.
 
     Whatever is asked of one lane raises `DamagedLane` where its rows cannot be read. A lane like
@@ -327,29 +354,6 @@ class Store(Protocol):
 
     async def steered(self, ref: TurnRef) -> tuple[Steered, ...]:
         """What was steered into the turn and not read yet; claimed by the `record` of it."""
-        ...
-
-    async def reserve(
-        self,
-        ref: TurnRef,
-        model: str,
-        estimate: Estimate,
-        *,
-        seconds: float,
-        purpose: str = "agent",
-    ) -> Reserved | CapReached | None:
-        """Check and reserve against the caps of the session's goal, while it is active or the
-        turn is its own; None without caps, and then nothing is written.
-
-        `seconds` is how long the turn has run. Each reservation is settled by `settle` when its
-        call has returned; `end_turn` settles those of calls which were cut off with their input,
-        and one of an earlier attempt counts in full. Several may be open at once: children that
-        work at the same time are refused what they would overshoot together.
-        """
-        ...
-
-    async def settle(self, reservation: int, usage: Usage) -> None:
-        """What a reserved call has used, in place of its most; once, whoever owns the lane."""
         ...
 
     async def end_turn(

@@ -5,36 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from core.agent.sizes import request_size
 from core.agent.steps import Injected, StepWrite
 from core.errors import PursuitError
 from core.ports import Clock, Completion, FailureKind, Model, ModelFailure, Request, Usage
-from core.sessions.ports import Begun, CallUsage, CapReached, Estimate, Reserved, Store, TurnRef
+from core.sessions.ports import (
+    Begun,
+    CallUsage,
+    CapReached,
+    Caps,
+    Estimate,
+    Reserved,
+    Store,
+    TurnRef,
+)
 from core.transcript import User
 
 REFUSED = "The goal's limits do not allow this call: {reason}"
-
-
-class Caps(Protocol):
-    """The part of the `Store` that holds model calls to a goal's caps."""
-
-    async def reserve(
-        self,
-        ref: TurnRef,
-        model: str,
-        estimate: Estimate,
-        *,
-        seconds: float,
-        purpose: str = "agent",
-    ) -> Reserved | CapReached | None:
-        """See `Store.reserve`."""
-        ...
-
-    async def settle(self, reservation: int, usage: Usage) -> None:
-        """See `Store.settle`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

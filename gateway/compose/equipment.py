@@ -15,7 +15,7 @@ from core.delegation.tool import DelegateTask
 from core.delegation.working import Surroundings
 from core.messages import Role
 from core.ports import Clock, Model
-from core.sessions.turn_log import Caps
+from core.sessions.ports import Caps
 from core.tools.registry import TOOLSETS, Registry, ToolSource
 from core.tools.send import Outbox, send_tool
 from core.tools.think import think_tool
