@@ -9,8 +9,8 @@ from core.fence import one_line
 
 NOT_THERE = (
     "The runner {name} cannot be started (exit code {code}): `acp_command` must name a program"
-    " that is visible inside the sandbox, so it and what it needs must be installed in /usr, in"
-    " the workspace or in a folder of `workspace.extra`."
+    " that is visible inside the sandbox, so install it and what it needs in /usr: the workspace"
+    " and the folders of `workspace.extra` are visible too, but commands can change what is there."
 )
 NO_SDK = (
     "The runner {name} speaks the Agent Client Protocol, which is not installed: install it with"

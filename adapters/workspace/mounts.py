@@ -59,13 +59,14 @@ ETC = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What is there beside the system: folders that can be written, and a runtime to read.
-    `hidden` is covered wherever it lies. `size` bounds what covers it, in bytes; None where
-    bubblewrap cannot."""
+    `hidden` is covered wherever it lies, but for `home`, a folder to write of its own. `size`
+    bounds what covers it, in bytes; None where bubblewrap cannot."""
 
     writable: tuple[Path, ...]
     runtime: Path | None
     hidden: tuple[Path, ...]
     size: int | None
+    home: Path | None = None
 
 
 def mounts(shown: Shown) -> Iterator[str]:
@@ -91,6 +92,8 @@ def mounts(shown: Shown) -> Iterator[str]:
     ]
     if guards:
         _fix(found, start_ups, open_folders)
+    if shown.home is not None:  # after all else, which would show the folders round it too
+        found[shown.home] = _bound(shown.home, writable=True)
     for path in sorted(found, key=lambda p: len(p.parts)):
         yield from found[path]
 

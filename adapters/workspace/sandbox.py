@@ -117,19 +117,22 @@ class Sandbox:
         argv: Sequence[str],
         workspace: Path,
         env: Mapping[str, str],
+        home: Path,
         *,
         network: bool | None,
         listens: bool,
     ) -> Launch:
         """A program that works for long and is spoken to, held as a command is but for the CPU
-        time. `env` goes on top of a command's; `network` None is as commands have it."""
+        time. `env` goes on top of a command's, and may hold secrets: `home` must be a folder that
+        no command can write, since programs run what they find there. `network` None is as
+        commands have it."""
         folder = Path(os.path.realpath(workspace))
-        given = {**self._env(folder), **env, OWNER: self._owner}
+        given = {**self._env(folder), "HOME": str(home), **env, OWNER: self._owner}
         limits = _within(self._limits(), argv)
         bare = Launch(limits, given, folder, spoken_to=True, listens=listens)
         if self._options.sandbox is Sandboxing.NONE:
             return replace(bare, mark=secrets.token_hex(8))
-        inside = (*self._bwrap(folder, network=network), *limits)
+        inside = (*self._bwrap(folder, home=home, network=network), *limits)
         return replace(bare, argv=inside, cwd=Path("/"), sandboxed=True)
 
     def _env(self, workspace: Path) -> dict[str, str]:
@@ -166,7 +169,9 @@ class Sandbox:
             limits.append(f"--nproc={options.processes}")
         return tuple(limits)
 
-    def _bwrap(self, workspace: Path | None, *, network: bool | None = None) -> tuple[str, ...]:
+    def _bwrap(
+        self, workspace: Path | None, *, home: Path | None = None, network: bool | None = None
+    ) -> tuple[str, ...]:
         options = self._options
         shared = options.network if network is None else network
         program = shutil.which(options.bwrap, path=PATH) or options.bwrap
@@ -176,6 +181,7 @@ class Sandbox:
             runtime=self._runtime,
             hidden=self._hidden,
             size=size,
+            home=home,
         )
         return (
             program,

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import assert_never
 
 from adapters.workspace.guarded import Guarded, guard_of, guarded, notes
+from adapters.workspace.homes import Homes
 from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
+from adapters.workspace.orphans import owner_of
 from adapters.workspace.policy import Allow, judge
 from adapters.workspace.process import Process
 from adapters.workspace.rules import Ask, Never
@@ -73,10 +75,11 @@ class Terminal:
     """Starts, lists and ends the commands of all lanes."""
 
     def __init__(
-        self, options: WorkspaceOptions, hidden: tuple[Path, ...], owner: str = ""
+        self, options: WorkspaceOptions, hidden: tuple[Path, ...], data_dir: Path
     ) -> None:
         self._options = options
-        self._sandbox = Sandbox(options, hidden, owner=owner)
+        self._sandbox = Sandbox(options, hidden, owner=owner_of(data_dir))
+        self._homes = Homes(data_dir)
         self._slots = asyncio.Semaphore(options.commands)
         self._foreground: dict[Process, int] = {}
         self._background: dict[str, Background] = {}
@@ -132,8 +135,9 @@ class Terminal:
             raise UserError(guard.refusal)
         await self._sandbox.check()
         await asyncio.to_thread(prepare, workspace)
+        home = await asyncio.to_thread(self._homes.of, argv[0], env, workspace)
         launch = self._sandbox.launch_runner(
-            argv, workspace, env, network=network, listens=listens
+            argv, workspace, env, home, network=network, listens=listens
         )
         return Process.start(launch)
 

@@ -12,7 +12,6 @@ from typing import TypeAlias
 from adapters.workspace import files, listing, search
 from adapters.workspace.checks import WorkspaceChecks
 from adapters.workspace.options import WorkspaceOptions
-from adapters.workspace.orphans import owner_of
 from adapters.workspace.outgoing import Outgoing
 from adapters.workspace.paths import Borders
 from adapters.workspace.terminal import Terminal
@@ -56,7 +55,7 @@ class WorkspaceTools:
 def workspace_tools(options: WorkspaceOptions, data_dir: Path) -> WorkspaceTools:
     """The tools of one program; needs a running event loop only once they are used."""
     hidden = (data_dir, *options.hidden)
-    terminal = Terminal(options, hidden, owner_of(data_dir))
+    terminal = Terminal(options, hidden, data_dir)
 
     def borders(context: ToolContext) -> Borders:
         return Borders.of(context.workspace, options.extra, hidden)
