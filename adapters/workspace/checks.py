@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from adapters.workspace.paths import Borders, opened, parent, regular, told
 from adapters.workspace.spool import Spool, prepare
@@ -18,7 +19,8 @@ from core.ports import ToolContext
 from core.tools.definitions import Run
 from core.tools.tool import one_line
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
+BLOCK = 1024 * 1024
 BINARY_PROBE = 8192
 LINE_CHARS = 200
 
@@ -35,7 +37,7 @@ class WorkspaceChecks:
         return await asyncio.to_thread(lambda: _looked(_exists, self._borders(context), path))
 
     async def contains(self, context: ToolContext, path: str, text: str) -> Finding:
-        """See `Checks.contains`. A file that is binary, too large or no UTF-8 holds no text."""
+        """See `Checks.contains`. A binary file holds no text."""
 
         def look(borders: Borders, path: str) -> Finding:
             return _contains(borders, path, text)
@@ -96,17 +98,49 @@ def _contains(borders: Borders, path: str, text: str) -> Finding:
             return Finding(met=False, why=str(error))
         if size > MAX_BYTES:
             limit = MAX_BYTES // (1024 * 1024)
-            return Finding(
-                met=False, why=f"{place.shown} is too large to look through (over {limit} MB)"
-            )
+            return Finding(None, f"{place.shown} is too large to look at (over {limit} MB)")
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            raw = file.read(MAX_BYTES)
-    if b"\0" in raw[:BINARY_PROBE]:
-        return Finding(met=False, why=f"{place.shown} is a binary file")
-    held = raw.decode("utf-8", "replace")
-    if text in held or text in held.replace("\r\n", "\n"):
+            if b"\0" in file.read(BINARY_PROBE):
+                return Finding(met=False, why=f"{place.shown} is a binary file")
+            held = _holds(file, text.encode())
+    if held:
         return Finding(met=True, why=f"{place.shown} holds the text")
     return Finding(met=False, why=f"the text is not in {place.shown} ({size} bytes)")
+
+
+def _holds(file: BinaryIO, wanted: bytes) -> bool:
+    """Whether a file has the text, also where its lines end otherwise."""
+    if _found(_blocks(file), wanted):
+        return True
+    return b"\n" in wanted and _found(_unix_ends(_blocks(file)), wanted)
+
+
+def _found(blocks: Iterable[bytes], wanted: bytes) -> bool:
+    tail = b""
+    for block in blocks:
+        seen = tail + block
+        if wanted in seen:
+            return True
+        tail = seen[max(0, len(seen) - len(wanted) + 1) :]
+    return False
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The file from its start, as far as is looked at even if it grows meanwhile."""
+    file.seek(0)
+    left = MAX_BYTES
+    while left > 0 and (block := file.read(min(BLOCK, left))):
+        left -= len(block)
+        yield block
+
+
+def _unix_ends(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    held = b""
+    for block in blocks:
+        seen = held + block
+        held = b"\r" if seen.endswith(b"\r") else b""  # its line feed may come next
+        yield seen[: len(seen) - len(held)].replace(b"\r\n", b"\n")
+    yield held
 
 
 def _keep(workspace: Path, text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.workspace.checks import MAX_BYTES
+from adapters.workspace.checks import BLOCK, MAX_BYTES
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from core.delegation.ports import Checks, Finding
 from tests.e2e.workspace_lane import SECRET, Lane, open_lane
@@ -89,17 +89,35 @@ async def test_a_file_holds_a_text_whatever_its_line_ends(lane: Lane) -> None:
     assert (await contains(lane, "b.txt", "x")) == Finding(False, "there is no b.txt")
 
 
-async def test_a_folder_a_fifo_a_binary_and_a_huge_file_hold_no_text(lane: Lane) -> None:
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", ["ü", "eins\nzwei", "eins\nzwei\n\ndrei"])
+async def test_a_text_is_found_wherever_the_blocks_of_a_large_file_end(
+    lane: Lane, ends: str, text: str
+) -> None:
+    part = text.replace("\n", ends).encode()
+    for shift in range(len(part) + 1):
+        held = b"x" * (BLOCK - shift) + part + b"\r" * BLOCK
+        (lane.workspace / "large.txt").write_bytes(held)
+        assert (await contains(lane, "large.txt", text)).met, shift
+    (lane.workspace / "large.txt").write_bytes(part[:-1] + b"x" * 9 * BLOCK + b"\r")
+    assert (await contains(lane, "large.txt", text)).met is False
+
+
+async def test_a_file_too_large_to_look_at_settles_nothing(lane: Lane) -> None:
+    with (lane.workspace / "huge").open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    found = await contains(lane, "huge", "text")
+    assert found == Finding(None, "huge is too large to look at (over 64 MB)")
+
+
+async def test_a_folder_a_fifo_and_a_binary_hold_no_text(lane: Lane) -> None:
     (lane.workspace / "sub").mkdir()
     os.mkfifo(lane.workspace / "fifo")
     (lane.workspace / "binary").write_bytes(b"text\0text")
-    with (lane.workspace / "huge").open("wb") as file:
-        file.truncate(MAX_BYTES + 1)
     for path, why in (
         ("sub", "is a folder"),
         ("fifo", "is no regular file"),
         ("binary", "is a binary file"),
-        ("huge", "is too large to look through (over 8 MB)"),
     ):
         found = await contains(lane, path, "text")
         assert found.met is False, path
