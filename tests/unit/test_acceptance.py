@@ -297,6 +297,22 @@ async def test_an_invented_quote_makes_a_pass_unclear() -> None:
     assert given.error == ""
 
 
+@pytest.mark.parametrize("quote", ["write a.txt", "b.txt was written", "Judge criterion 1"])
+async def test_the_words_of_the_task_and_its_criteria_prove_nothing(quote: str) -> None:
+    given, _ = await checked("b.txt was written", verdict(word(1, "pass", quote)))
+    assert (given.verdict, given.criteria[0].result) == (Ruling.UNVERIFIED, Grade.UNCLEAR)
+    for shown in ("-> ok, wrote a.txt", "I wrote a.txt."):
+        given, _ = await checked("b.txt was written", verdict(word(1, "pass", shown)))
+        assert given.verdict is Ruling.PASS
+
+
+async def test_an_output_is_quoted_as_the_judge_was_shown_it() -> None:
+    work = replace(WORK, output="all \x1b[32mgreen\x1b[0m no\u200ew")
+    shown = (await question_about(work)).partition("OUTPUT")[2].splitlines()[2]
+    given, _ = await checked("c", verdict(word(1, "pass", shown)), work=work)
+    assert given.verdict is Ruling.PASS, shown
+
+
 async def test_an_unreadable_reply_is_asked_for_once_more_with_what_was_wrong() -> None:
     judge = judge_of(says("It passes."), verdict(word(1, "pass")))
     given, used = await checked("c", judge=judge)

@@ -68,7 +68,7 @@ def evidence(work: Delivered, asked: Mapping[int, str]) -> dict[int, str]:
     good = digest([seen for seen in calls if seen.receipt.ok], RECEIPTS_SHOWN)
     if calls and not calls[-1].receipt.ok:
         good = ""
-    return {n: _evidence(text, work.output, good) for n, text in asked.items()}
+    return {n: _evidence(text, plain(work.output), good) for n, text in asked.items()}
 
 
 def _evidence(criterion: str, said: str, calls: str) -> str:

@@ -72,6 +72,12 @@ def request(work: Delivered, asked: Mapping[int, str], timeout_s: float) -> Requ
     )
 
 
+def evidence(work: Delivered) -> str:
+    """What a quote must be from, as it is shown: the task and its criteria prove nothing."""
+    calls = "" if work.receipts is None else digest(work.receipts)
+    return plain(f"{calls}\n{work.output}")
+
+
 def _question(work: Delivered, asked: Mapping[int, str]) -> str:
     numbered = "\n".join(f"{n}. {fenced(text, inline=True)}" for n, text in asked.items())
     return "\n".join(

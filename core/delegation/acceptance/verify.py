@@ -150,8 +150,8 @@ class _Bench:
             read = partial(read_reply, evidence=evidence, quotes=local.QUOTES, strict=True)
             return request, read
         request = prompts.request(work, asked, self.judge.timeout_s)
-        shown = "\n".join(entry.text for entry in request.messages)
-        return request, partial(read_reply, evidence=dict.fromkeys(asked, shown))
+        evidence = dict.fromkeys(asked, prompts.evidence(work))
+        return request, partial(read_reply, evidence=evidence)
 
     async def _once(self, request: Request) -> tuple[Reply | Unreadable, tuple[Usage, ...]]:
         call = self.ask(self.judge.model, request)
