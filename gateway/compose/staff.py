@@ -148,6 +148,7 @@ class ConfiguredStaff:
             max_iterations=own.max_iterations,
             persona=own.system_prompt or "",
             constraints=own.constraints or "",
+            members=own.members,
         )
 
     def _model_of(self, name: str) -> Ranked | None:

@@ -17,7 +17,10 @@ Fault: TypeAlias = tuple[KeyPath, str]
 
 _CONNECTION = ("base_url", "api_key", "api_mode", "proxy")
 _OF_A_MODEL = ("model", "provider", *_CONNECTION, "tier")
-_OF_A_RUNNER = ("acp_args", "acp_mode", "acp_env", "acp_network")
+_OF_A_RUNNER = ("acp_args", "acp_mode", "acp_env", "acp_network", "members")
+_NO_RUNNER = "goes with `acp_command`, which is not set: "
+_NAME_IT = "name the runner's program there"
+_FOR_ALL = "members may use any profile that starts no runner"
 ASKED_LATE = frozenset({"acp_command", *_OF_A_RUNNER, "model", "provider", *_CONNECTION})
 """Of a profile, what is needed only when a child starts: its variables may have no value."""
 _OF_A_PROGRAM = ("args", "env", "cwd")
@@ -76,8 +79,7 @@ def _agent(
 ) -> Iterator[Fault]:
     for key in _OF_A_RUNNER:
         if key in given:
-            text = "goes with `acp_command`, which is not set: name the runner's program there"
-            yield (*path, key), text
+            yield (*path, key), _NO_RUNNER + (_FOR_ALL if key == "members" else _NAME_IT)
     if profile.provider is not None and profile.provider not in settings.providers:
         yield (*path, "provider"), no_such("provider", profile.provider, settings.providers)
     if "model" not in given:

@@ -130,6 +130,8 @@ class Profile(Group):
     """All of its environment beside the sandbox's own."""
     acp_network: bool | None = None
     """It may use the network; null as `workspace.network`."""
+    members: bool = False
+    """Members may have this runner started, not owners only."""
 
 
 class Delegation(Group):

@@ -64,7 +64,7 @@ async def test_a_profile_says_what_its_settings_say(tmp_path: Path, fake: FakeOp
     )
     runner = (
         "runner: {acp_command: sh, acp_args: [-c], acp_mode: text, acp_env: {A: b}, "
-        "acp_network: true}"
+        "acp_network: true, members: true}"
     )
     async with staffed(tmp_path, fake, coder, runner) as rig:
         heir, coding, running = rig.staff.profiles
@@ -74,6 +74,7 @@ async def test_a_profile_says_what_its_settings_say(tmp_path: Path, fake: FakeOp
     assert (own.name, own.tier) == ("here/org/raw", 4)
     assert (coding.toolsets, coding.max_iterations, coding.persona) == (("file",), 9, "You code.")
     assert (running.model, running.toolsets, running.title) == (None, None, "runner")
+    assert (heir.members, running.members) == (False, True)
     assert running.runner == Runner(
         command="sh", args=("-c",), mode=RunnerMode.TEXT, env={"A": "b"}, network=True
     )

@@ -119,6 +119,7 @@ def test_a_runner_takes_no_key_of_a_model(loaded: Load, key: str) -> None:
         ("acp_mode: text", "acp_mode: goes with `acp_command`"),
         ("acp_env: {A: b}", "acp_env: goes with `acp_command`"),
         ("model: small, acp_network: true", "acp_network: goes with `acp_command`"),
+        ("model: small, members: true", "members may use any profile that starts no runner"),
         ("provider: here", "model: is needed when `provider` is set"),
         ("base_url: 'http://h/v1'", "base_url: goes with a model of the profile's own"),
         ("api_key: k", "api_key: goes with a model of the profile's own"),
