@@ -12,7 +12,8 @@ class ServerOptions:
     """One server: a program that is spoken to over its standard input and output (`command`), or
     an address of streamable HTTP (`url`); exactly one of them is set.
 
-    `env` is all that the program gets beside a few harmless variables, such as PATH and HOME.
+    `env` is all that the program gets beside a few harmless variables, such as PATH and HOME, and
+    `mark`, by which it and what it started are found when they outlive the gateway.
     `start_s` bounds connecting, `timeout_s` one call. `members` opens its tools
     to members.
     """
@@ -21,6 +22,7 @@ class ServerOptions:
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    mark: Mapping[str, str] = field(default_factory=dict)
     cwd: Path | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

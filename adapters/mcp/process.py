@@ -96,7 +96,7 @@ class ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**get_default_environment(), **options.env},
+            env={**get_default_environment(), **options.env, **options.mark},
             cwd=options.cwd,
             start_new_session=True,
         )

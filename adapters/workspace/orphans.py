@@ -1,4 +1,5 @@
-"""Ends the commands that an earlier life of the program left running.
+"""Ends the commands, and other programs with its mark, that an earlier life of the program left
+running.
 
 A sandbox dies with the program, but one that is just being built does not: bubblewrap ties its
 processes to their parents one after the other, and whoever is between two ties when the program

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adapters.mcp.options import ServerOptions
 from adapters.mcp.servers import McpServers
+from adapters.workspace.orphans import OWNER, owner_of
 from adapters.workspace.tools import WorkspaceTools
 from core.delegation.ports import AskPermission, RunnerEnd, Runners
 from core.delegation.worker import Runner
@@ -34,6 +35,7 @@ def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None
             command=server.command or "",
             args=server.args,
             env={key: value.get_secret_value() for key, value in server.env.items()},
+            mark={OWNER: owner_of(data)},
             cwd=server.cwd or folder,
             url=server.url or "",
             headers={key: value.get_secret_value() for key, value in server.headers.items()},
