@@ -306,6 +306,19 @@ async def test_the_words_of_the_task_and_its_criteria_prove_nothing(quote: str) 
         assert given.verdict is Ruling.PASS
 
 
+async def test_a_pass_without_a_quote_counts_only_where_the_host_saw_the_work() -> None:
+    given, _ = await checked("c", verdict(word(1, "pass")))
+    assert given.verdict is Ruling.PASS
+    runner = replace(WORK, receipts=None, model=None)
+    for quote, ruling in (
+        ("", Ruling.UNVERIFIED),
+        ("a local agent runner did the work", Ruling.UNVERIFIED),
+        ("I wrote a.txt", Ruling.PASS),
+    ):
+        given, _ = await checked("c", verdict(word(1, "pass", quote)), work=runner)
+        assert given.verdict is ruling, quote
+
+
 async def test_an_output_is_quoted_as_the_judge_was_shown_it() -> None:
     work = replace(WORK, output="all \x1b[32mgreen\x1b[0m no\u200ew")
     shown = (await question_about(work)).partition("OUTPUT")[2].splitlines()[2]

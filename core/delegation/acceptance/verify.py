@@ -151,7 +151,8 @@ class _Bench:
             return request, read
         request = prompts.request(work, asked, self.judge.timeout_s)
         evidence = dict.fromkeys(asked, prompts.evidence(work))
-        return request, partial(read_reply, evidence=evidence)
+        # Of a runner's calls nothing is known: its judge must show where its pass comes from.
+        return request, partial(read_reply, evidence=evidence, strict=work.receipts is None)
 
     async def _once(self, request: Request) -> tuple[Reply | Unreadable, tuple[Usage, ...]]:
         call = self.ask(self.judge.model, request)
