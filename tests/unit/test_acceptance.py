@@ -387,7 +387,7 @@ async def test_an_output_too_long_to_show_is_not_judged() -> None:
     criteria = [{"file_exists": "a.txt"}, "c"]
     long = replace(WORK, output="x" * 24_001)
     given, used = await checked(criteria, work=long, checks=checks, judge=judge)
-    assert (given.verdict, given.error, given.judge) == (Ruling.UNVERIFIED, TOO_LONG, "host")
+    assert (given.verdict, given.error, given.judge) == (Ruling.UNVERIFIED, TOO_LONG, "judge")
     assert [graded.result.value for graded in given.criteria] == ["pass", "unclear"]
     assert (asked(judge), used) == ([], ())
     fits = replace(WORK, output="x" * 24_000)
@@ -405,7 +405,11 @@ async def test_a_judge_on_the_childs_own_model_is_not_independent(
     work = replace(WORK, model=child)
     for line in (verdict(word(1, "pass")), ModelFailure(FailureKind.TRANSIENT, "down")):
         given, _ = await checked("c", line, work=work)
-        assert given.independent is independent
+        assert (given.judge, given.independent) == ("judge", independent)
+    unasked = (replace(work, output="x" * 24_001), replace(work, unfinished="it was stopped"))
+    for one in unasked:
+        given, _ = await checked("c", work=one)
+        assert (given.judge, given.independent) == ("judge", independent)
 
 
 async def test_the_judges_calls_go_through_the_callers_books() -> None:

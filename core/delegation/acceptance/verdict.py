@@ -13,7 +13,7 @@ from core.fence import fenced
 from core.transcript import Json
 
 HOST = "host"
-"""Who judged when no model was asked."""
+"""Who judged when nothing was for the judge."""
 WORDS_SHOWN = 1_000
 
 

@@ -68,9 +68,9 @@ async def verify(
             graded[n] = _by_host(n, await _look(criterion, work, host))
     if not asked:
         return Verdict(criteria=tuple(graded.values())), ()
-    if error := work.unfinished or _too_long(work.output, judge):
-        return _without_word(graded, asked, Verdict(criteria=(), error=error)), ()
     blank = Verdict(criteria=(), judge=judge.model.name, independent=work.model != judge.ranked.id)
+    if error := work.unfinished or _too_long(work.output, judge):
+        return _without_word(graded, asked, replace(blank, error=error)), ()
     reading, used = await _Bench(judge, ask).question(work, asked)
     if isinstance(reading, Unreadable):
         return _without_word(graded, asked, replace(blank, error=reading.why)), used
