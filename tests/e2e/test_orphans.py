@@ -58,7 +58,6 @@ def test_a_folder_without_orphans_ends_nothing(tmp_path: Path) -> None:
 
 
 def test_what_an_mcp_server_started_is_ended_too(tmp_path: Path) -> None:
-    """Its input closes with the program, by which the server itself ends."""
     (data := tmp_path / "data").mkdir()
     server = {"command": sys.executable, "args": [str(MISFIT), "stubborn"]}
     (config := tmp_path / "c.yaml").write_text(json.dumps({"mcp": {"servers": {"odd": server}}}))
@@ -69,9 +68,13 @@ def test_what_an_mcp_server_started_is_ended_too(tmp_path: Path) -> None:
         name = gateway.stderr.readline().decode()
         gateway.kill()
     pids = [int(pid) for pid in name.split("-")[1:]]
-    assert _lives(pids[1])
-    assert end_orphans(data) >= 1
-    assert not any(_lives(pid) for pid in pids)
+    try:
+        assert _lives(pids[1])
+        assert end_orphans(data) >= 1
+        assert not any(_lives(pid) for pid in pids)
+    finally:
+        for pid in filter(_lives, pids):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _lives(pid: int) -> bool:
