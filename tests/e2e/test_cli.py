@@ -57,6 +57,16 @@ def test_help_loads_no_sdk(line: str) -> None:
     assert not HEAVY & {name.partition(".")[0] for name in done.stderr.splitlines()}
 
 
+def test_the_program_starts_without_what_few_turns_use() -> None:
+    script = "import sys, gateway.compose.run; print('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "core.delegation.acceptance.verify" in loaded
+    assert not {"acp", "jsonschema", "mcp", "openai", "referencing"} & loaded
+
+
 def test_help_answers_within_150_ms_of_work(tmp_path: Path) -> None:
     def work() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

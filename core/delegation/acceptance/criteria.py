@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from core.delegation.acceptance import json_schema
+from core.delegation.acceptance import late_schema
 from core.errors import UserError
 from core.fence import one_line
 from core.transcript import Json
@@ -162,7 +162,7 @@ def _command_succeeds(value: object, at: str) -> Criterion:
 def _json_schema(value: object, at: str) -> Criterion:
     if not isinstance(value, dict):
         raise UserError(f"{at} takes a JSON schema as an object, not {_kind(value)}.")
-    if why := json_schema.complaint(value):
+    if why := late_schema.complaint(value):
         raise UserError(f"{at}: {why}.")
     return JsonSchema(value)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, assert_never
 
-from core.delegation.acceptance import json_schema, local, prompts
+from core.delegation.acceptance import late_schema, local, prompts
 from core.delegation.acceptance.criteria import (
     CommandSucceeds,
     Criterion,
@@ -103,7 +103,7 @@ async def _look(criterion: Criterion, work: Delivered, host: Host) -> Finding:
         case CommandSucceeds(command):
             return await host.checks.succeeds(host.context, command)
         case JsonSchema(schema):
-            return await asyncio.to_thread(json_schema.fits, schema, work.output)
+            return await asyncio.to_thread(late_schema.fits, schema, work.output)
         case Judged():
             raise AssertionError("judged criteria are the judge's")
         case _:
