@@ -40,7 +40,7 @@ from adapters.acp.launch import Job, Launched
 from adapters.acp.pipes import LINGER_S, Pipes, opened, within
 from adapters.acp.wire import Wire
 from adapters.acp.wording import crashed, late
-from core.delegation.ports import Permission, RunnerEnd
+from core.delegation.ports import Permission, Permitted, RunnerEnd
 from core.fence import one_line
 
 R = TypeVar("R", bound=BaseModel)
@@ -48,6 +48,7 @@ R = TypeVar("R", bound=BaseModel)
 FAREWELL_S = 0.5
 """How long a runner has to end by itself once it was told to."""
 TITLES_KEPT = 1_000
+REFUSED_KEPT = 100
 AUTH_REQUIRED = -32000
 
 STOPPED = {
@@ -75,7 +76,7 @@ async def converse(launched: Launched, job: Job) -> RunnerEnd:
             error = await talk.hold()
         finally:
             await talk.part()
-    return RunnerEnd(talk.answer.text, error)
+    return RunnerEnd(talk.answer.text, error, tuple(talk.refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class _Talk:
 
     def __init__(self, job: Job, pipes: Pipes, wire: Wire) -> None:
         self.answer = Answer()
+        self.refused: dict[str, None] = {}
+        """What it was not let do, each line once."""
         self._job = job
         self._pipes = pipes
         self._wire = wire
@@ -256,13 +259,20 @@ class _Talk:
             permitted = await self._job.permit(asked.permission)
             self._limit.reschedule(loop.time() + max(left, 0.0))
             outcome = decode.outcome(asked.options, allowed=permitted.allowed)
-            said = "allowed" if permitted.allowed else "refused"
-            line = f"{said}: {asked.permission.title}: {permitted.reason}"
-            if permitted.allowed and outcome is CANCELLED:
-                line = f"not done, it cannot be allowed just once: {asked.permission.title}"
-            self._job.progress(one_line(line, 2 * decode.TITLE_CHARS))
+            self._tell(asked.permission.title, permitted, outcome)
             if not asked.outcome.done():
                 asked.outcome.set_result(outcome)
+
+    def _tell(self, title: str, permitted: Permitted, outcome: Outcome) -> None:
+        """Note what became of a request."""
+        allowed, reason = permitted.allowed, permitted.reason
+        line = f"{'allowed' if allowed else 'refused'}: {title}: {reason}"
+        if allowed and outcome is CANCELLED:
+            allowed, reason = False, "it cannot be allowed just once"
+            line = f"not done, {reason}: {title}"
+        if not allowed and len(self.refused) < REFUSED_KEPT:
+            self.refused[one_line(f"{title} ({reason})", 2 * decode.TITLE_CHARS)] = None
+        self._job.progress(one_line(line, 2 * decode.TITLE_CHARS))
 
 
 def _hello() -> InitializeRequest:

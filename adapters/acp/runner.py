@@ -68,7 +68,11 @@ class AcpRunners:
             timeout_s=timeout_s,
         )
         end = await self._run(runner, job)
-        return RunnerEnd(hidden(end.text, runner.env), hidden(end.error, runner.env))
+        return RunnerEnd(
+            hidden(end.text, runner.env),
+            hidden(end.error, runner.env),
+            tuple(hidden(line, runner.env) for line in end.refused),
+        )
 
     async def _run(self, runner: Runner, job: Job) -> RunnerEnd:
         argv = (runner.command, *runner.args)

@@ -120,10 +120,12 @@ class Staff(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunnerEnd:
-    """How a runner ended: what it said, and `error`, "" for a clean end."""
+    """How a runner ended: what it said, and `error`, "" for a clean end. `refused` are the
+    permissions that it asked for in vain: the titles with the reasons, each once."""
 
     text: str
     error: str = ""
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from core.delegation.ports import (
     ChildStore,
     Permission,
     Permitted,
+    RunnerEnd,
     Runners,
     Staff,
 )
@@ -38,12 +39,14 @@ from core.delegation.task import Task
 from core.delegation.worker import Agent, Runner
 from core.errors import UserError
 from core.ports import Caller, Clock, Line, Model, ToolContext
+from core.replies import whole_json
 from core.sessions.ports import Caps, ReceiptOf
 from core.sessions.receipts import receipts_of
 from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult, User
 
 MAX_TRIES = 3
+REFUSED_SHOWN = 5
 CUT = (
     "interrupted by a restart: a local agent runner cannot go on, and the outcome is unknown;"
     " check before repeating"
@@ -194,8 +197,33 @@ async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work:
         permit=_refuse,
         timeout_s=around.runner_timeout_s,
     )
+    return runners_work(end)
+
+
+def runners_work(end: RunnerEnd) -> Work:
+    """What a runner came to. What it was not let do is in it: the runner may say nothing of that
+    itself, and the parent and the judge know no more than they read here. An answer in JSON,
+    which programs read, stays as it is."""
     status = Status.FAILED if end.error else Status.OK
-    return Work(status=status, text=end.text, error=end.error)
+    notes = [f"[Refused while it worked: {line}]" for line in end.refused[:REFUSED_SHOWN]]
+    if (more := len(end.refused) - REFUSED_SHOWN) > 0:
+        notes.append(f"[Refused too: {more} more]")
+    refused = "\n".join(notes)
+    if refused and _is_json(end.text):
+        return Work(
+            status=status, text=end.text, error="\n".join(filter(None, (end.error, refused)))
+        )
+    return Work(
+        status=status, text="\n\n".join(filter(None, (end.text, refused))), error=end.error
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        whole_json(text)
+    except ValueError:
+        return False
+    return True
 
 
 async def _refuse(asked: Permission) -> Permitted:

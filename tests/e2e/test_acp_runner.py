@@ -63,7 +63,11 @@ async def test_a_permission_is_given_or_refused_for_once_and_never_for_always(ri
 
     task = "ask once\nsay  \nask always\nsay  \nask once\nsay  \nask always"
     end = await rig.run(task, permit=decide)
-    assert end == RunnerEnd("allow_once cancelled reject_once cancelled")
+    assert end.text == "allow_once cancelled reject_once cancelled"
+    assert end.refused == (
+        "Remove it (it cannot be allowed just once)",
+        "Remove it (Ann said no)",
+    )
     assert asked == [Permission("Remove it", "rm -rf build")] * 4
     assert rig.lines == [
         "allowed: Remove it: Ann said yes",
