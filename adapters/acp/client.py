@@ -50,6 +50,7 @@ FAREWELL_S = 0.5
 TITLES_KEPT = 1_000
 REFUSED_KEPT = 100
 AUTH_REQUIRED = -32000
+METHOD_NOT_FOUND = -32601
 
 STOPPED = {
     "max_tokens": "reached its model's limit of tokens before it was done",
@@ -64,6 +65,11 @@ WRONG_VERSION = (
 NOT_ACP = (
     " It printed lines that are no messages of the protocol, the first: {stray!r}. A runner that"
     " only prints its answer needs `acp_mode: text`."
+)
+NO_ACP = (
+    " As it was started it does not speak the Agent Client Protocol: many agents do so with an"
+    " argument only, which belongs into `acp_args`, and one that prints its answer needs"
+    " `acp_mode: text`."
 )
 
 
@@ -177,6 +183,8 @@ class _Talk:
         error = f"The runner {self._job.name} reported an error: {said} (code {refused.code})."
         if refused.code == AUTH_REQUIRED:
             error += " It wants to be logged in: give it its key in the profile's `acp_env`."
+        elif refused.code == METHOD_NOT_FOUND and not self._session:
+            error += NO_ACP
         return error
 
     async def _gone(self, doing: str) -> str:

@@ -153,6 +153,8 @@ async def test_after_a_crash_nothing_holds_it_up_and_what_was_said_is_kept(tmp_p
         (shell("read -r line; exit 4"), "exit code 4 before it was ready."),
         (replies(READY[0], then="read -r x; kill -9 $$"), "exit code 137 before it was ready."),
         (replies(READY[0], fault(1, -32000, "Log in")), "Log in (code -32000). It wants to be"),
+        (shell("exec cat"), "one that prints its answer needs `acp_mode: text`"),
+        (replies(fault(0, -32601, "Method not found")), "which belongs into `acp_args`"),
         (replies(result(0, protocolVersion=9)), "version 9 of the Agent Client Protocol and"),
         (replies(result(0, protocol="old")), "gave an answer that cannot be read"),
         (replies(READY[0], result(1)), "gave an answer that cannot be read"),
