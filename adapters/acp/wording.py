@@ -14,7 +14,8 @@ NOT_THERE = (
 )
 NO_SDK = (
     "The runner {name} speaks the Agent Client Protocol, which is not installed: install it with"
-    " `pip install 'pursuit[acp]'`, or set `acp_mode: text` for one that only prints its answer."
+    " `pip install '.[acp]'` in the clone of Pursuit, or set `acp_mode: text` for one that only"
+    " prints its answer."
 )
 _SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 _SECRET_CHARS = 6

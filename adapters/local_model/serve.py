@@ -63,7 +63,8 @@ class LocalServer:
     async def __aenter__(self) -> Self:
         if importlib.util.find_spec("xllamacpp") is None:
             raise UserError(
-                "The local model needs its native library: pip install 'pursuit[local]'"
+                "The local model needs its native library: pip install '.[local]' in the"
+                " clone of Pursuit"
             )
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log.write_bytes(b"")

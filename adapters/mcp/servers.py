@@ -23,7 +23,10 @@ LONGEST_PAUSE_S = 60.0
 STEADY_S = 60.0
 """A connection that held this long was a good one: the next pause is short again."""
 STARTING = "it is still starting"
-NO_SDK = "the mcp package is not installed; install it with: pip install 'pursuit[mcp]'"
+NO_SDK = (
+    "the mcp package is not installed; install it with: pip install '.[mcp]' in the clone of"
+    " Pursuit"
+)
 
 log = structlog.get_logger(__name__)
 

@@ -163,8 +163,8 @@ def _local(check: str) -> Finding:
             check,
             "the embedded model's library is not installed",
             why="it is what runs while no other model is configured",
-            fix="pip install 'pursuit[local]', or name another model under providers and models, "
-            "or set OPENAI_API_KEY.",
+            fix="pip install '.[local]' in the clone of Pursuit, or name another model under "
+            "providers and models, or set OPENAI_API_KEY.",
         )
     if present(LOCAL_MODEL, models_folder()) is None:
         return warning(

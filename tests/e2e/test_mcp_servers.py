@@ -335,7 +335,7 @@ async def test_without_the_package_each_server_says_how_to_install_it() -> None:
     async with asyncio.TaskGroup() as lives:
         life = lives.create_task(servers.run())
         await servers.ready()
-        assert "pip install 'pursuit[mcp]'" in servers.faults()["odd"]
+        assert "pip install '.[mcp]'" in servers.faults()["odd"]
         life.cancel()
 
 

@@ -208,6 +208,6 @@ async def test_without_the_sdk_text_works_and_the_protocol_is_told_with_the_reme
         sys.executable, "-c", script, str(tmp_path), env=env, stdout=asyncio.subprocess.PIPE
     )
     said = (await child.communicate())[0].decode().splitlines()
-    assert "pip install 'pursuit[acp]'" in said[0]
+    assert "pip install '.[acp]'" in said[0]
     assert said[1].strip() == "hi"
     assert said[2].startswith("refused")
