@@ -171,7 +171,7 @@ class _Turn:
         """What is to enter the turn before its next call."""
         n = self.trace.n
         messages = await self.log.steered()
-        if n >= self.agent.options.max_steps and User(prompts.LIMIT) not in self.trace.injected:
+        if self._is_over() and User(prompts.LIMIT) not in self.trace.injected:
             messages += (User(prompts.LIMIT),)
         return tuple(Injected(n, message) for message in messages)
 
@@ -205,13 +205,15 @@ class _Turn:
         if not reply.calls:
             return await self._answer(reply)
         n, options = self.trace.n, self.agent.options
-        if n < options.max_steps:
+        if not self._is_over():
             await self._run_calls(Replied(n, reply))
             return None
-        return Failed(
-            error=prompts.OUT_OF_STEPS.format(most=options.max_steps, key=options.steps_key),
-            permanent=True,
-        )
+        error = prompts.OUT_OF_STEPS.format(most=options.max_steps, key=options.steps_key)
+        return Failed(error=error if n >= options.max_steps else prompts.STUCK, permanent=True)
+
+    def _is_over(self) -> bool:
+        """Whether the turn's next reply must be its answer."""
+        return self.trace.n >= self.agent.options.max_steps or guard.stuck(self.trace.entries)
 
     async def _run_calls(self, *pending: StepWrite) -> None:
         """End what is open of the step, group after group in the order given.
@@ -228,13 +230,11 @@ class _Turn:
     ) -> None:
         """End calls that run at the same time; their results are kept in the order given, as a
         turn that is taken up again finds them."""
-        before = [result.call for result in self.trace.results]
         done: dict[str, ToolResult] = {}
         for call in group:
             begun = call.id in trace.started
-            if own := self._answer_for(before, call, begun=begun, cut=trace.cut):
+            if own := self._answer_for(call, begun=begun, cut=trace.cut):
                 done[call.id] = own
-            before.append(call)
         starts = [Started(trace.n, call.id) for call in group if call.id not in trace.started]
         to_run = [call for call in group if call.id not in done]
         if to_run:
@@ -245,9 +245,7 @@ class _Turn:
         ends = [Finished(trace.n, done[call.id]) for call in group]
         await self._commit(*pending, *starts, *ends)
 
-    def _answer_for(
-        self, before: Sequence[ToolCall], call: ToolCall, *, begun: bool, cut: bool
-    ) -> ToolResult | None:
+    def _answer_for(self, call: ToolCall, *, begun: bool, cut: bool) -> ToolResult | None:
         """The host's own result for a call that must not run, None for one that runs now.
 
         A refused call counts as begun with its group, and is refused again when the group is
@@ -255,7 +253,7 @@ class _Turn:
         """
         if begun and call.name not in self.agent.options.resumable:
             return guard.interrupted(call)
-        return guard.refusal(before, call, cut=cut)
+        return guard.refusal(self.trace.results, call, cut=cut)
 
     async def _run(self, call: ToolCall) -> ToolResult:
         self.emit(events.ToolStarted(call, events.call_summary(call)))

@@ -18,6 +18,10 @@ OUT_OF_STEPS = (
     "The turn used its {most} steps without an answer. Raise {key}, or ask for a smaller piece of"
     " work."
 )
+STUCK = (
+    "The model kept asking for calls that had to be refused, mostly the same again, and gave no"
+    " answer. Ask for a smaller piece of work or in other words, or use another model."
+)
 CUT_MARK = "…(cut at the output limit)"
 EMPTY = "The model returned an empty answer."
 STILL_TOO_LONG = (

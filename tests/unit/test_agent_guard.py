@@ -11,23 +11,28 @@ from hypothesis import strategies as st
 from core.agent import guard, prompts
 from core.agent.prompts import PromptSize, system_prompt
 from core.ports import Reply
-from core.transcript import ToolCall
+from core.transcript import Assistant, Entry, Receipt, Result, ToolCall, ToolResult, User
 
 names = st.sampled_from(["run", "read"])
 arguments = st.dictionaries(st.sampled_from("ab"), st.integers(0, 1), max_size=2)
 made = st.builds(lambda name, args: ToolCall("c", name, json.dumps(args)), names, arguments)
 
 
+def ended(call: ToolCall, text: str = "ok") -> ToolResult:
+    return ToolResult(call, text, Receipt(ok=True, summary=call.name))
+
+
 @given(st.lists(made, max_size=8), made)
-def test_a_call_is_refused_exactly_when_the_last_two_were_the_same(
+def test_a_call_is_refused_as_repeated_exactly_when_the_last_two_were_the_same(
     before: list[ToolCall], call: ToolCall
 ) -> None:
     same = [
         (c.name, json.loads(c.arguments)) == (call.name, json.loads(call.arguments))
         for c in before[-2:]
     ]
-    refused = guard.refusal(before, call, cut=False)
-    assert (refused is not None) == (same == [True, True])
+    refused = guard.refusal([ended(c) for c in before], call, cut=False)
+    repeated = refused is not None and refused.text == guard.REPEATED
+    assert repeated == (same == [True, True])
     if refused is not None:
         assert not refused.receipt.ok
         assert refused.call is call
@@ -35,7 +40,63 @@ def test_a_call_is_refused_exactly_when_the_last_two_were_the_same(
 
 @given(st.text(max_size=30), st.booleans())
 def test_no_arguments_break_the_guard(text: str, cut: bool) -> None:
-    guard.refusal([ToolCall("a", "run", text)] * 2, ToolCall("b", "run", text), cut=cut)
+    guard.refusal([ended(ToolCall("a", "run", text))] * 2, ToolCall("b", "run", text), cut=cut)
+
+
+def told(script: str, *, begin: str = "") -> list[str]:
+    """What becomes of the calls that `script` names: "" for one that runs, else the refusal.
+
+    "a" is a call whose result is always "A", "a!" one whose result is new each time, "a?" one
+    that a restart cut off. `begin` are calls whose fate is not told.
+    """
+    before: list[ToolResult] = []
+    fates: list[str] = []
+    for number, word in enumerate(f"{begin} {script}".split()):
+        call = ToolCall(f"c{number}", "run", json.dumps({"command": word[0]}))
+        refused = guard.refusal(before, call, cut=False)
+        results = {"!": ended(call, f"at {number}"), "?": guard.interrupted(call)}
+        before.append(refused or results.get(word[1:], ended(call, word.upper())))
+        fates.append(refused.text if refused else "")
+    return fates[len(begin.split()) :]
+
+
+FOUR_ROUNDS = "w r " * guard.ROUNDS_ALLOWED
+
+
+def test_a_turn_that_goes_round_is_told_so_at_the_fifth_time() -> None:
+    assert told(FOUR_ROUNDS) == [""] * 8
+    assert told("w r w", begin=FOUR_ROUNDS) == [guard.CIRCLING] * 3
+    assert told("a", begin="a b c " * 4) == [guard.CIRCLING]
+
+
+def test_a_change_lets_what_was_refused_be_tried_again() -> None:
+    assert told("w n w r", begin=FOUR_ROUNDS) == [guard.CIRCLING, "", "", ""]
+
+
+def test_the_same_check_after_each_change_is_never_refused() -> None:
+    assert told("a t b t c t d t e t f t") == [""] * 12
+
+
+def test_a_call_whose_result_changes_may_be_made_for_ever() -> None:
+    assert told("p! s " * 9) == [""] * 18
+    assert told("p! s! " * 9) == [""] * 18
+
+
+def test_a_result_that_a_restart_lost_counts_as_the_same() -> None:
+    assert told("w r", begin="w r w r? w r w r") == [guard.CIRCLING] * 2
+
+
+def asked(*texts: str) -> list[Entry]:
+    return [Assistant("", ()), *(Result("c", text) for text in texts)]
+
+
+def test_a_turn_is_stuck_after_replies_of_refused_calls_alone() -> None:
+    futile = asked(guard.REPEATED, guard.CIRCLING) + asked(guard.CUT)
+    assert guard.stuck([User("do it"), *asked("ok"), *futile * 3])
+    assert not guard.stuck([User("do it"), *asked(*[guard.REPEATED] * 50)])
+    assert not guard.stuck([*futile * 3, *asked("ok"), *futile])
+    assert not guard.stuck([*futile * 3, *asked("ok", guard.REPEATED)])
+    assert not guard.stuck([*futile * 3, *asked(guard.REPEATED, guard.INTERRUPTED)])
 
 
 def test_arguments_nested_too_deep_are_compared_as_text() -> None:

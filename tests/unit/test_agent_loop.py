@@ -210,6 +210,21 @@ async def test_the_third_identical_call_in_a_row_is_refused_with_a_hint() -> Non
     assert [result.receipt.ok for result in outcome.results] == [True, True, False]
 
 
+async def test_a_turn_that_goes_round_is_asked_for_its_answer_and_then_ends() -> None:
+    script = [calls(("run", "w")), calls(("run", "r"))] * 50
+    rig = Rig(ScriptedModel(script))
+    assert await rig.run() == Failed(error=prompts.STUCK, permanent=True)
+    assert rig.tools.ran == ["w", "r"] * guard.ROUNDS_ALLOWED
+    steps = 2 * guard.ROUNDS_ALLOWED + guard.FUTILE_ALLOWED
+    assert len(rig.model.requests) == steps + 1
+    last = rig.model.requests[-1].messages
+    assert last[-1] == User(prompts.LIMIT)
+    assert isinstance(last[-2], Result)
+    assert last[-2].text == guard.CIRCLING
+    rig = Rig(ScriptedModel([*script[:steps], says("as far as I came")]))
+    assert answer(await rig.run()) == "as far as I came"
+
+
 async def test_at_the_step_limit_the_model_is_asked_to_answer_with_what_it_has() -> None:
     rig = Rig(ScriptedModel([calls(("run", "1")), calls(("run", "2")), says("half of it")]))
     assert answer(await rig.run(max_steps=2)) == "half of it"
@@ -361,19 +376,22 @@ async def test_all_other_calls_run_one_after_the_other() -> None:
     ]
 
 
-async def test_a_call_repeated_within_its_group_is_refused_as_in_a_row() -> None:
-    asked = calls(*[("child", "a")] * 3, ("child", "b"))
-    rig = Rig(ScriptedModel([asked, says("ok")]))
-    meeting = Meeting(3)
+async def test_calls_beside_each_other_are_no_repeats_and_later_ones_are() -> None:
+    drafts = calls(*[("child", "a")] * 3, ("child", "b"))
+    again = calls(("child", "b"), ("child", "a"), ("child", "a"), ids="again")
+    rig = Rig(ScriptedModel([drafts, calls(("child", "a"), ids="x"), again, says("ok")]))
+
+    class Drafting(Meeting):
+        async def _meet(self, one: str) -> None:
+            if len(self.ended) < 4:
+                await super()._meet(one)
+
+    meeting = Drafting(4)
     outcome = await run_with(rig, meeting)
-    assert sorted(meeting.ended) == ["a", "a", "b"]
+    assert sorted(meeting.ended) == ["a"] * 6 + ["b"] * 2
     assert isinstance(outcome, Answered)
-    assert [result.text for result in outcome.results] == [
-        "ran a",
-        "ran a",
-        guard.REPEATED,
-        "ran b",
-    ]
+    assert all(result.receipt.ok for result in outcome.results)
+    assert meeting.most == 4
 
 
 async def test_a_group_of_refused_calls_alone_is_one_commit() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.agent import guard
-from core.agent.loop import Agent, Answered, LoopOptions, Prefix, TurnResult, run_turn
+from core.agent import guard, prompts
+from core.agent.loop import Agent, Answered, Failed, LoopOptions, Prefix, TurnResult, run_turn
 from core.agent.steps import Finished, TurnInput
 from core.agent.trace import advance, replay
 from core.ports import Completion, Reply, Request
@@ -172,8 +172,11 @@ async def test_any_number_of_kills_ends_with_each_call_run_at_most_once(
     assert len(runs) == len(set(runs))
 
 
-THRICE: Script = [[(RESUMABLE, "1")] * 3]
-"""The third is refused, and stays so after a restart."""
+THRICE: Script = [[(RESUMABLE, "1")] * 3, [(RESUMABLE, "1"), (RESUMABLE, "2")]]
+"""The fourth is refused, and stays so after a restart."""
+
+ROUND: Script = [[(tool, "1")] for tool in ("run", RESUMABLE)] * 9
+"""It goes round, is refused, and is asked for its answer before its steps are used."""
 
 
 @given(scripts_of(RESUMABLE), st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=6))
@@ -194,6 +197,21 @@ async def test_resumable_calls_leave_no_trace_of_any_kill(
     assert outcome == expected
     assert resumed == requests[-len(resumed) :]
     assert [repr(request) for request in resumed] == [*map(repr, requests[-len(resumed) :])]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(18))
+async def test_a_turn_that_goes_round_ends_alike_after_a_kill(at: int, after: bool) -> None:
+    expected, requests = await work(START, ROUND, World())
+    world = World()
+    world.log = MemoryTurnLog(dies_at=at, dies_after=after)
+    with pytest.raises(Killed):
+        await attempt(START, ROUND, world)
+    start = world.log.resumed(START)
+    world.log = MemoryTurnLog(start.steps)
+    outcome, resumed = await work(start, ROUND, world)
+    assert outcome == expected == Failed(error=prompts.STUCK, permanent=True)
+    assert_same_but_for_interruptions(resumed[-1].messages, requests[-1].messages)
 
 
 @given(scripts, st.data())
