@@ -81,7 +81,8 @@ class Board:
         """The lines for the status message."""
         now = self.monotonic()
         working = sum(not seat.ended for seat in self.seats)
-        head = f"{ICONS['delegate_task']} {working} of {len(self.seats)} children at work"
+        many = f"{working} of {len(self.seats)} children" if len(self.seats) > 1 else "a child"
+        head = f"{ICONS['delegate_task']} {many} at work"
         return "\n".join([head, *(seat.line(now) for seat in self.seats)])
 
 

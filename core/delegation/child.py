@@ -7,7 +7,6 @@ cancellation pass through.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,8 +17,9 @@ from core.delegation.acceptance import criteria
 from core.delegation.acceptance.criteria import Criterion
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Ruling, Verdict, feedback
-from core.delegation.acceptance.verify import Host, verify
+from core.delegation.acceptance.verify import Host, examine, verify
 from core.delegation.child_log import ChildLog
+from core.delegation.kept import Kept
 from core.delegation.ports import ChildRef
 from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
@@ -71,22 +71,18 @@ class Child:
 
     async def _round(self, ref: ChildRef, first: Round | None = None) -> Round:
         run = await self._open(ref, _to_mend(first, self.task.criteria))
-        kept = json.loads(run.state.kept or "{}")
-        if "work" in kept:
-            done, receipts = Work.from_json(kept["work"]), stored_receipts(run)
-        else:
+        kept = Kept.load(run.state.kept)
+        done, receipts = kept.work, stored_receipts(run)
+        if done is None:
             done, receipts = await work(self.around, run)
-            await run.log.keep(json.dumps({"work": done.to_json()}))
+            kept = await _keep(run, Kept(done))
         if first is not None:
             receipts = first.receipts + receipts
-        verdict = Verdict.from_json(kept["verdict"]) if "verdict" in kept else None
-        if verdict is None and self.task.criteria:
-            verdict = await self._check(run, done, receipts)
-            both = {"work": done.to_json(), "verdict": verdict.to_json()}
-            await run.log.keep(json.dumps(both))
+        if self.task.criteria and kept.verdict is None:
+            kept = await self._check(run, kept, self._delivered(done, receipts))
         return Round(
             work=done,
-            verdict=verdict,
+            verdict=kept.verdict,
             receipts=receipts,
             used=total((run.state.used, run.log.used)),
             calls=run.state.calls + run.log.calls,
@@ -113,23 +109,29 @@ class Child:
             say=self.say,
         )
 
-    async def _check(self, run: Run, done: Work, receipts: Sequence[ReceiptOf]) -> Verdict:
-        """Hold the work against its criteria; a run without an answer too, as far as that goes."""
-        task = self.task
-        agent = task.worker if isinstance(task.worker, Agent) else None
+    async def _check(self, run: Run, kept: Kept, delivered: Delivered) -> Kept:
+        """Hold the work against its criteria; a run without an answer too, as far as that goes.
+        What the host found is kept before a judge is asked: a command is run once."""
+        self.say("being checked")
+        wanted, found = self.task.criteria, kept.found
+        if found is None:
+            host = Host(self.around.checks, self.context)
+            found = await examine(wanted, delivered, host)
+            kept = await _keep(run, replace(kept, found=found))
+        judge, ask = self.around.staff.judge(), run.log.judge.ask
+        verdict, _ = await verify(wanted, delivered, found, judge, ask)
+        return await _keep(run, replace(kept, verdict=verdict))
+
+    def _delivered(self, done: Work, receipts: Sequence[ReceiptOf]) -> Delivered:
+        agent = self.task.worker if isinstance(self.task.worker, Agent) else None
         answered = done.status is Status.OK
-        delivered = Delivered(
-            objective=task.goal,
+        return Delivered(
+            objective=self.task.goal,
             output=done.text,
             unfinished="" if answered else UNJUDGED.format(status=done.status.value),
             receipts=receipts if agent else None,
             model=agent.model.id if agent else None,
         )
-        self.say("being checked")
-        host = Host(self.around.checks, self.context)
-        judge = self.around.staff.judge()
-        verdict, _ = await verify(task.criteria, delivered, host, judge, run.log.judge.ask)
-        return verdict
 
     async def _result(self, rounds: Sequence[Round], told: Round) -> ChildResult:
         return replace(
@@ -166,6 +168,11 @@ class Child:
         half = self.room // 2
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
+
+
+async def _keep(run: Run, kept: Kept) -> Kept:
+    await run.log.keep(kept.dump())
+    return kept
 
 
 def _refuted(done: Round) -> bool:

@@ -15,7 +15,7 @@ from adapters.workspace.options import WorkspaceOptions
 from core.delegation.acceptance.criteria import parse
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Ruling, Verdict
-from core.delegation.acceptance.verify import Host, verify
+from core.delegation.acceptance.verify import Host, examine, verify
 from core.delegation.ports import Judge
 from core.delegation.worker import Ranked
 from core.ports import Usage
@@ -69,7 +69,8 @@ async def checked(
         (lane.workspace / "a.txt").write_text(content)
         host = Host(lane.tools.checks, lane.context())
         judge = Judge(m, Ranked("small", 3, "fake/judge-1"), timeout_s)
-        return await verify(parse(CRITERIA), work, host, judge)
+        found = await examine(parse(CRITERIA), work, host)
+        return await verify(parse(CRITERIA), work, found, judge)
 
 
 def results(verdict: Verdict) -> str:

@@ -368,3 +368,22 @@ async def test_a_run_without_an_answer_is_checked_by_machine_and_not_repeated(
         assert [each["result"] for each in graded] == ["fail", "unclear"]
         assert len(bot.models.of("child")) == 1
         assert not bot.models.of("checker")
+
+
+async def test_a_check_by_command_is_made_once_though_the_judge_was_cut(tmp_path: Path) -> None:
+    async with running_bot(tmp_path, **STAFF) as bot:
+        checks = [{"command_succeeds": "echo once >> log.txt"}, "it is good"]
+        task = delegate("x", acceptance_criteria=checks)
+        bot.models.script("main", task, text("Done."))
+        bot.models.script("child", text("It is."))
+        passed = found((2, "pass", "it is"))
+        bot.models.script("checker", replace(passed, gate="never"), passed)
+        bot.say("go")
+        await bot.asked(1, "checker")
+        await bot.restart()
+        await bot.heard("Done.")
+        verdict = (await outcome(bot))["verdict"]
+        assert isinstance(verdict, dict)
+        assert verdict["verdict"] == "PASS"
+        assert (bot.workspace() / "log.txt").read_text() == "once\n"
+        assert len(bot.models.of("child")) == 1

@@ -13,7 +13,7 @@ import pytest
 from core.delegation.acceptance.criteria import parse
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Grade, Graded, Ruling, Verdict, feedback
-from core.delegation.acceptance.verify import Host, ask_directly, verify
+from core.delegation.acceptance.verify import Host, ask_directly, examine, verify
 from core.delegation.ports import Finding, Judge
 from core.delegation.worker import Ranked
 from core.judging import PATIENCE_S
@@ -108,7 +108,8 @@ async def checked(
     judge: Judge | None = None,
 ) -> tuple[Verdict, tuple[Usage, ...]]:
     host = Host(checks or KnownChecks(), CONTEXT)
-    return await verify(parse(criteria), work, host, judge or judge_of(*script))
+    found = await examine(parse(criteria), work, host)
+    return await verify(parse(criteria), work, found, judge or judge_of(*script))
 
 
 def asked(judge: Judge) -> Sequence[Request]:
@@ -420,7 +421,7 @@ async def test_the_judges_calls_go_through_the_callers_books() -> None:
         return await ask_directly(model, request)
 
     judge = judge_of(says("?"), verdict(word(1, "pass")))
-    await verify(parse("c"), WORK, Host(KnownChecks(), CONTEXT), judge, ask)
+    await verify(parse("c"), WORK, (), judge, ask)
     assert booked == asked(judge)
     assert len(booked) == 2
 

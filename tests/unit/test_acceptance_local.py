@@ -10,13 +10,13 @@ import pytest
 from core.delegation.acceptance.criteria import parse
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Verdict
-from core.delegation.acceptance.verify import Host, verify
+from core.delegation.acceptance.verify import verify
 from core.delegation.ports import Judge
 from core.delegation.worker import Ranked
 from core.ports import Reply
 from core.transcript import User
 from tests.fakes.scripted_model import ScriptedModel
-from tests.unit.test_acceptance import CONTEXT, KnownChecks, ran, wrote
+from tests.unit.test_acceptance import ran, wrote
 
 WORK = Delivered(
     objective="write a.txt and test it",
@@ -35,7 +35,7 @@ async def judged(
 ) -> Verdict:
     words = [{"n": 1, "calls": calls, "said": said, "why": "w", "result": "pass"}]
     model = ScriptedModel([Reply(json.dumps({"criteria": words}))])
-    verdict, _ = await verify(parse(criterion), work, Host(KnownChecks(), CONTEXT), small(model))
+    verdict, _ = await verify(parse(criterion), work, (), small(model))
     return verdict
 
 
@@ -81,7 +81,7 @@ async def test_its_question_has_examples_a_short_digest_and_a_schema_for_each_nu
     calls = [ran(f"c{n}", 0) for n in range(20)]
     work = replace(WORK, receipts=calls, objective="o" * 5_000)
     criteria = parse([{"file_exists": "a"}, "blue", "round"])
-    verdict, used = await verify(criteria, work, Host(KnownChecks(), CONTEXT), small(model))
+    verdict, used = await verify(criteria, work, (), small(model))
     assert (verdict.verdict, len(used)) == ("UNVERIFIED", 2)
     request, again = model.requests
     last = request.messages[-1]
@@ -97,7 +97,7 @@ async def test_its_question_has_examples_a_short_digest_and_a_schema_for_each_nu
 async def test_it_is_not_asked_about_more_than_its_window_holds() -> None:
     model = ScriptedModel([])
     long = replace(WORK, output="x" * 6_001)
-    verdict, _ = await verify(parse("c"), long, Host(KnownChecks(), CONTEXT), small(model))
+    verdict, _ = await verify(parse("c"), long, (), small(model))
     assert verdict.verdict == "UNVERIFIED"
     assert "6,001 characters, at most 6,000" in verdict.error
     assert model.requests == []

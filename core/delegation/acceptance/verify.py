@@ -50,22 +50,30 @@ class Host:
     context: ToolContext
 
 
+async def examine(
+    criteria: Sequence[Criterion], work: Delivered, host: Host
+) -> tuple[Graded, ...]:
+    """The host's own word on the criteria that need no model."""
+    return tuple(
+        [
+            _by_host(n, await _look(criterion, work, host))
+            for n, criterion in enumerate(criteria, 1)
+            if not isinstance(criterion, Judged)
+        ]
+    )
+
+
 async def verify(
     criteria: Sequence[Criterion],
     work: Delivered,
-    host: Host,
+    found: Sequence[Graded],
     judge: Judge,
     ask: Ask = ask_directly,
 ) -> tuple[Verdict, tuple[Usage, ...]]:
-    """Hold the work against its criteria. Failures are verdicts, not raises; also gives what the
-    judge's calls used, of which there are two at most."""
-    graded: dict[int, Graded] = {}
-    asked: dict[int, str] = {}
-    for n, criterion in enumerate(criteria, 1):
-        if isinstance(criterion, Judged):
-            asked[n] = criterion.text
-        else:
-            graded[n] = _by_host(n, await _look(criterion, work, host))
+    """Hold the work against its criteria, of which `examine` has `found` some. Failures are
+    verdicts, not raises; also gives what the judge's calls used, two at most."""
+    graded = {each.n: each for each in found}
+    asked = {n: c.text for n, c in enumerate(criteria, 1) if isinstance(c, Judged)}
     if not asked:
         return Verdict(criteria=tuple(graded.values())), ()
     blank = Verdict(criteria=(), judge=judge.model.name, independent=work.model != judge.ranked.id)
