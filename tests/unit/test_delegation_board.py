@@ -90,7 +90,7 @@ def test_titles_and_doings_are_cut_to_one_short_line() -> None:
     board.emit(0, ToolStarted(CALL, "echo  1\n" + "y" * 900))
     head, line = board.text().splitlines()
     title, doing = line.split(": 0s · ")
-    assert head.startswith("👥 1 of 1 ")
+    assert head == "👥 a child at work"
     assert title.startswith("  write a poem xxx")
     assert title.endswith("…")
     assert len(title) == TITLE_CHARS + 2
@@ -113,7 +113,7 @@ def test_a_childs_own_board_is_shown_in_its_line_and_moves_on() -> None:
     outer, _ = board_of("boss")
     inner, watch = board_of("hand")
     outer.say(0, inner.text)
-    assert outer.text().endswith("boss: 0s · 👥 1 of 1 children at work hand: 0s · waiting")
+    assert outer.text().endswith("boss: 0s · 👥 a child at work hand: 0s · waiting")
     watch.at += 65
     inner.say(0, "being checked")
     assert "hand: 1m05s · being" in outer.text()
@@ -125,7 +125,7 @@ def test_what_comes_after_an_end_is_not_shown() -> None:
     watch.at += 9
     board.emit(0, ModelAsked(4))
     board.say(0, "more")
-    assert board.text().splitlines() == ["👥 0 of 1 children at work", "  ✓ a: ok (0s)"]
+    assert board.text().splitlines() == ["👥 a child at work", "  ✓ a: ok (0s)"]
 
 
 @pytest.mark.parametrize(
