@@ -22,7 +22,7 @@ CONFIGURATION = "configuration"
 def doctor(config: Path | None, data: Path | None, *, as_data: bool) -> int:
     """Look for what is wrong: configuration, tokens, models, sandbox, disk, clock and more.
 
-    Platforms and models are asked over the network. Nothing is changed. The exit code is 1 when
+    Platforms, models and MCP servers are asked. Nothing is changed. The exit code is 1 when
     a fault is found.
     """
     redact = Redactor()

@@ -1,6 +1,6 @@
 """The whole examination: what only adapters can look at, and the order of it all.
 
-Platforms and models are asked once each over the network; nothing is changed anywhere.
+Platforms, models and MCP servers are asked once each; nothing is changed anywhere.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from core.findings import Finding, fault, warning, well
 from core.ports import FailureKind, Model, ModelFailure, Request
 from core.transcript import User
 from gateway.clock import SystemClock
+from gateway.compose.foreign import examine_runners, examine_servers
 from gateway.compose.local import folder as models_folder
 from gateway.compose.models import OPENAI_URL, Models
 from gateway.doctor.machine import check_clock, check_disk, check_files, check_ports
@@ -53,6 +54,8 @@ async def examine(settings: Settings, file: Path | None, data: Path) -> list[Fin
         *check_files(settings.agent.max_model_calls),
         *_processes(settings, data),
         *await _sandbox(settings),
+        *[finding async for finding in examine_runners(settings)],
+        *await examine_servers(settings, data),
     ]
     limits = aiohttp.ClientTimeout(total=15, connect=5)
     async with aiohttp.ClientSession(timeout=limits, trust_env=True) as http:

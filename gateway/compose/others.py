@@ -29,7 +29,16 @@ Keep: TypeAlias = Callable[[ToolContext, str], Awaitable[str]]
 def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None:
     """The configured servers, None without any; `keep` puts a long result into a file."""
     folder = data / "mcp"  # nothing lies there that a server could hand out
-    options = [
+    options = mcp_options(settings, data, folder)
+    if not options:
+        return None
+    folder.mkdir(exist_ok=True)
+    return McpServers(options, connector, keep)
+
+
+def mcp_options(settings: Settings, data: Path, folder: Path) -> list[ServerOptions]:
+    """The enabled servers; one without a `cwd` starts in `folder`."""
+    return [
         ServerOptions(
             name=name,
             command=server.command or "",
@@ -46,13 +55,10 @@ def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None
         for name, server in settings.mcp.servers.items()
         if server.enabled
     ]
-    if not options:
-        return None
-    folder.mkdir(exist_ok=True)
-    return McpServers(options, _connect, keep)
 
 
-def _connect() -> Connect:
+def connector() -> Connect:
+    """What connects to a server; blocks while it loads."""
     from adapters.mcp.wire import connect  # noqa: PLC0415 - see the module
 
     return connect

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 import sys
 from asyncio.subprocess import PIPE
@@ -24,6 +25,19 @@ from tests.fakes.front_desks import FrontDesks
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import text
 
+FAKES = Path(__file__).parents[1] / "fakes"
+FINDS_NO = """
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name == "{package}" else PathFinder.find_spec(name, path, target)
+
+sys.meta_path = [Without if one is PathFinder else one for one in sys.meta_path]
+"""
+"""A machine on which a package is not installed."""
 PURSUIT = str(Path(sys.executable).with_name("pursuit"))
 
 
@@ -218,6 +232,72 @@ async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
             port = other.getsockname()[1]
             sick.write(health={"enabled": True, "port": port})
             await sick.finds(f"port {port}", "Address already in use", "health.port")
+
+
+async def test_mcp_servers_are_connected_to_and_runners_looked_for(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as sound:
+        server = {"command": sys.executable, "args": [str(FAKES / "mcp_server.py")]}
+        profiles = {
+            "speaks": {"acp_command": "sh"},
+            "prints": {"acp_command": "/bin/sh", "acp_mode": "text"},
+            "own": {"acp_command": "./agent.sh"},
+            "plain": {"toolsets": []},
+        }
+        sound.write(mcp={"servers": {"hub": server}}, delegation={"profiles": profiles})
+        assert await sound.faults() == {}
+        out = (await sound.examine())[1]
+        assert (
+            "✓ runner own: ./agent.sh is looked for in each workspace\n"
+            "✓ runner prints: /bin/sh is there\n"
+            "✓ runner speaks: sh is there\n"
+            "✓ MCP server hub: "
+        ) in out
+        assert re.search(r"✓ MCP server hub: it has \d\d tools\n", out)
+        assert list(sound.data.iterdir()) == []
+
+
+async def test_mcp_servers_and_runners_that_cannot_be_started(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as sick:
+        crash = {"command": sys.executable, "args": [str(FAKES / "mcp_misfit.py"), "crash"]}
+        servers = {
+            "crash": crash,
+            "mute": {**crash, "args": [str(FAKES / "mcp_misfit.py"), "mute"], "start_s": 0.5},
+            "gone": {"command": "no-such-server"},
+            "off": {"command": "no-such-server", "enabled": False},
+        }
+        (own := tmp_path / "runner").write_text("#!/bin/sh\n")
+        own.chmod(0o755)
+        profiles = {
+            "gone": {"acp_command": "no-such-runner", "acp_mode": "text"},
+            "home": {"acp_command": str(own)},
+            "keyless": {"acp_command": "sh", "acp_env": {"KEY": "${NO_SUCH_KEY}"}},
+        }
+        sick.write(mcp={"servers": servers}, delegation={"profiles": profiles})
+        found = await sick.faults()
+        told = {check: finding["what"] for check, finding in found.items()}
+        assert "it ended with exit code 1; Fatal: no database" in told.pop("MCP server crash")
+        assert "0.5 s" in told.pop("MCP server mute")
+        assert "no-such-server" in told.pop("MCP server gone")
+        assert told == {
+            "runner gone": "no-such-runner is not a program that can be seen in the sandbox",
+            "runner home": f"{own} is not a program that can be seen in the sandbox",
+            "runner keyless": "delegation.profiles.keyless.acp_env.KEY takes the environment "
+            "variable NO_SUCH_KEY, which is not set",
+        }
+
+
+@pytest.mark.parametrize("package", ["mcp", "acp"])
+async def test_the_package_of_an_extra_that_is_not_installed(tmp_path: Path, package: str) -> None:
+    async with clinic(tmp_path) as sick:
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site" / "sitecustomize.py").write_text(FINDS_NO.format(package=package))
+        sick.environ["PYTHONPATH"] = str(tmp_path / "site")
+        sick.write(
+            mcp={"servers": {"hub": {"command": "sh"}}} if package == "mcp" else {},
+            delegation={"profiles": {"own": {"acp_command": "sh"}}} if package == "acp" else {},
+        )
+        check = "MCP servers" if package == "mcp" else "runner own"
+        await sick.finds(check, "is not installed", f"pip install '.[{package}]'")
 
 
 async def test_privacy_mode_and_a_foreign_webhook_are_warnings(tmp_path: Path) -> None:
