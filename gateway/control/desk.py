@@ -80,12 +80,12 @@ class Desk:
             "stopping": report.stopping,
             "platforms": [
                 {
-                    "name": pulse.name.value,
-                    "state": pulse.state.value,
-                    "silent_s": round(pulse.silent_s, 1),
-                    "detail": pulse.detail,
+                    "name": reading.name.value,
+                    "state": reading.state.value,
+                    "silent_s": round(reading.silent_s, 1),
+                    "detail": reading.detail,
                 }
-                for pulse in report.platforms
+                for reading in report.platforms
             ],
             **overview_data(self._books.overview()),
         }

@@ -174,9 +174,9 @@ class _Seen(Collector):
         silent = GaugeMetricFamily(
             "pursuit_platform_silent_seconds", "Since it was heard.", labels=["platform"]
         )
-        for pulse in self._vitals.report().platforms:
-            up.add_metric([pulse.name], float(pulse.state is State.UP))
-            silent.add_metric([pulse.name], pulse.silent_s)
+        for reading in self._vitals.report().platforms:
+            up.add_metric([reading.name], float(reading.state is State.UP))
+            silent.add_metric([reading.name], reading.silent_s)
         yield from (up, silent)
         depth = self._depth()
         for name, said, value in (

@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class Reading:
     """One platform: `silent_s` since it was last heard, `detail` for people."""
 
     name: PlatformName
@@ -45,7 +45,7 @@ class Pulse:
 class Report:
     """All platforms at one moment."""
 
-    platforms: tuple[Pulse, ...]
+    platforms: tuple[Reading, ...]
     stopping: bool
 
     @property
@@ -89,12 +89,12 @@ class Vitals:
 
     def report(self) -> Report:
         """How everything is now; cheap."""
-        pulses = tuple(self._pulse(platform) for platform in self._platforms)
-        return Report(pulses, self.stopping.is_set())
+        readings = tuple(self._read(platform) for platform in self._platforms)
+        return Report(readings, self.stopping.is_set())
 
-    def _pulse(self, platform: Platform) -> Pulse:
+    def _read(self, platform: Platform) -> Reading:
         health = platform.health()
         if platform.name in self._down:
-            return Pulse(platform.name, State.DOWN, health.silent_s, self._down[platform.name])
+            return Reading(platform.name, State.DOWN, health.silent_s, self._down[platform.name])
         state = State.UP if health.ok else State.FAILING
-        return Pulse(platform.name, state, health.silent_s, health.detail)
+        return Reading(platform.name, state, health.silent_s, health.detail)

@@ -10,7 +10,7 @@ import pytest
 
 from core.messages import PlatformName
 from core.ports import Health
-from gateway.health.vitals import GRACE_S, PATIENCE_S, Pulse, Report, State, Vitals
+from gateway.health.vitals import GRACE_S, PATIENCE_S, Reading, Report, State, Vitals
 from gateway.service.notify import Notifier
 from gateway.service.watchdog import Watchdog
 from tests.fakes.patient import Patient
@@ -70,30 +70,34 @@ async def test_a_status_has_one_line() -> None:
         assert await manager.hear("STATUS") == {"STATUS": "two READY=1"}
 
 
-def pulse(name: PlatformName, state: State, silent_s: float = 0.0) -> Pulse:
-    return Pulse(name, state, silent_s, "words")
+def reading(name: PlatformName, state: State, silent_s: float = 0.0) -> Reading:
+    return Reading(name, state, silent_s, "words")
 
 
 TELEGRAM, SLACK = PlatformName.TELEGRAM, PlatformName.SLACK
 
 
 @pytest.mark.parametrize(
-    ("pulses", "well", "ready"),
+    ("readings", "well", "ready"),
     [
-        ([pulse(TELEGRAM, State.UP)], True, True),
-        ([pulse(TELEGRAM, State.FAILING, GRACE_S)], True, False),
-        ([pulse(TELEGRAM, State.FAILING, GRACE_S + 1)], False, False),
-        ([pulse(TELEGRAM, State.UP), pulse(SLACK, State.FAILING, GRACE_S + 1)], True, True),
-        ([pulse(TELEGRAM, State.UP), pulse(SLACK, State.FAILING, PATIENCE_S + 1)], False, True),
-        ([pulse(TELEGRAM, State.UP), pulse(SLACK, State.DOWN, PATIENCE_S + 1)], True, True),
+        ([reading(TELEGRAM, State.UP)], True, True),
+        ([reading(TELEGRAM, State.FAILING, GRACE_S)], True, False),
+        ([reading(TELEGRAM, State.FAILING, GRACE_S + 1)], False, False),
+        ([reading(TELEGRAM, State.UP), reading(SLACK, State.FAILING, GRACE_S + 1)], True, True),
+        (
+            [reading(TELEGRAM, State.UP), reading(SLACK, State.FAILING, PATIENCE_S + 1)],
+            False,
+            True,
+        ),
+        ([reading(TELEGRAM, State.UP), reading(SLACK, State.DOWN, PATIENCE_S + 1)], True, True),
     ],
 )
 def test_one_silent_platform_is_borne_longer_while_another_is_heard(
-    pulses: list[Pulse], well: bool, ready: bool
+    readings: list[Reading], well: bool, ready: bool
 ) -> None:
-    report = Report(tuple(pulses), stopping=False)
+    report = Report(tuple(readings), stopping=False)
     assert (report.well, report.ready) == (well, ready)
 
 
 def test_who_is_told_to_stop_takes_no_more_messages() -> None:
-    assert not Report((pulse(TELEGRAM, State.UP),), stopping=True).ready
+    assert not Report((reading(TELEGRAM, State.UP),), stopping=True).ready
