@@ -1,0 +1,2 @@
+"""Asking a person where the work came from: questions, choices and approvals, and their answers.
+Pure."""
