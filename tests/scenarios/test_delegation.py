@@ -387,3 +387,25 @@ async def test_a_check_by_command_is_made_once_though_the_judge_was_cut(tmp_path
         assert verdict["verdict"] == "PASS"
         assert (bot.workspace() / "log.txt").read_text() == "once\n"
         assert len(bot.models.of("child")) == 1
+
+
+async def test_a_local_runner_is_begun_once_though_a_restart_cut_it(tmp_path: Path) -> None:
+    sleep = nap()
+    runner = {
+        "acp_command": "sh",
+        "acp_args": ["-c", f"echo begun >> runs.txt; {sleep}"],
+        "acp_mode": "text",
+    }
+    async with running_bot(tmp_path, **STAFF, delegation={"profiles": {"sleeper": runner}}) as bot:
+        checked = {"acceptance_criteria": {"file_exists": "no.txt"}, "retry_on_fail": 1}
+        task = calls(("delegate_task", {"goal": "sleep", "profile": "sleeper", **checked}))
+        bot.models.script("main", task, text("Done."))
+        bot.say("go")
+        await eventually(lambda: processes(sleep))
+        await bot.restart()
+        await bot.heard("Done.")
+        result = await outcome(bot)
+        assert result["status"] == "interrupted"
+        assert "check before repeating" in str(result["error"])
+        assert (bot.workspace() / "runs.txt").read_text() == "begun\n"
+        assert not processes(sleep)
