@@ -8,6 +8,7 @@ they speak of.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -232,6 +233,10 @@ class Health:
     ok: bool
     silent_s: float
     detail: str
+
+
+Hold: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Keeps a bot to this process while entered; raises UserError where another one has it."""
 
 
 class Platform(Protocol):

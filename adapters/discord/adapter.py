@@ -20,7 +20,6 @@ from adapters.discord.connection import Connection
 from adapters.discord.ephemera import Ephemera
 from adapters.discord.handover import Around, Handover
 from adapters.discord.link import Link
-from adapters.discord.lock import token_lock
 from adapters.discord.media import Place, place_of
 from adapters.discord.menu import menu
 from adapters.discord.options import DiscordOptions, MenuEntry
@@ -38,7 +37,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Clock, Health, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark
 from core.pulse import Pulse
 
 MAX_DOWNLOAD = 25 * 1024 * 1024
@@ -63,6 +62,7 @@ class DiscordPlatform:
         people: People,
         clock: Clock,
         state_dir: Path,
+        hold: Hold,
     ) -> None:
         self.account = settings.account
         self._options = settings
@@ -70,6 +70,7 @@ class DiscordPlatform:
         self._people = people
         self._clock = clock
         self._state_dir = state_dir
+        self._hold = hold
         self._pulse = Pulse(clock, settings.silence_s)
         self._link = Link(settings)
         self._pacing = Pacing(clock, settings.progress_gap_s)
@@ -83,7 +84,7 @@ class DiscordPlatform:
         network faults are retried inside.
         """
         self._pulse.touch()
-        with token_lock(self._options.token, self._state_dir):
+        with self._hold():
             try:
                 async with asyncio.TaskGroup() as group:
                     handover = Handover(

@@ -22,7 +22,6 @@ from adapters.slack.events import EventsServer
 from adapters.slack.front import front
 from adapters.slack.handover import Handover, Known
 from adapters.slack.link import Link
-from adapters.slack.lock import token_lock
 from adapters.slack.options import SlackOptions
 from adapters.slack.outgoing import Outgoing
 from adapters.slack.pacing import Pacing
@@ -34,7 +33,7 @@ from adapters.slack.threads import Threads
 from core.backoff import Backoff
 from core.errors import PursuitError, TransientError
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say, SendFile
-from core.ports import Clock, Health, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark
 from core.pulse import Pulse
 from core.transcript import Json
 
@@ -52,14 +51,14 @@ class SlackPlatform:
         options: SlackOptions,
         *,
         clock: Clock,
-        lock_dir: Path,
+        hold: Hold,
         known: Known,
     ) -> None:
         """`known` says whom the intake will hear. The intake alone decides; the answer
         only keeps Slack from being asked things on a stranger's behalf."""
         self._options = options
         self._known = known
-        self._lock_dir = lock_dir
+        self._hold = hold
         silence_s = options.deaf_s if options.events is None else 3 * options.check_s
         self._pulse = Pulse(clock, silence_s)
         self._link = Link(options)
@@ -82,7 +81,7 @@ class SlackPlatform:
         faults are retried inside.
         """
         self._pulse.begin()
-        with token_lock(self._options.bot_token, self._lock_dir):
+        with self._hold():
             self._link.open()
             try:
                 async with asyncio.TaskGroup() as group:

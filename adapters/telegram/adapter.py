@@ -21,7 +21,6 @@ from adapters.telegram.decode import Me, moved
 from adapters.telegram.ephemera import Ephemera
 from adapters.telegram.handover import Handover
 from adapters.telegram.link import Link
-from adapters.telegram.lock import token_lock
 from adapters.telegram.menu import menu, same_menu
 from adapters.telegram.options import MenuEntry, TelegramOptions
 from adapters.telegram.outgoing import Outgoing
@@ -39,7 +38,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Clock, Health, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark
 from core.pulse import Pulse
 
 MAX_DOWNLOAD = 20 * 1024 * 1024
@@ -61,13 +60,13 @@ class TelegramPlatform:
         *,
         commands: Sequence[MenuEntry] = (),
         clock: Clock,
-        lock_dir: Path,
+        hold: Hold,
     ) -> None:
         self.account = settings.account
         self._options = settings
         self._menu = menu(commands)
         self._clock = clock
-        self._lock_dir = lock_dir
+        self._hold = hold
         self._intake: Intake | None = None
         self._pulse = Pulse(clock, settings.heartbeat_s)
         self._link = Link(settings)
@@ -87,7 +86,7 @@ class TelegramPlatform:
         """
         self._pulse.begin()
         self._intake = intake
-        with token_lock(self._options.token, self._lock_dir):
+        with self._hold():
             self._link.open()
             try:
                 async with asyncio.TaskGroup() as group:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import platformdirs
+from functools import partial
 
 from adapters.discord.adapter import DiscordPlatform
 from adapters.discord.options import API_BASE, GATEWAY_URL, DiscordOptions, MenuEntry
@@ -13,6 +12,7 @@ from core.messages import PlatformName
 from core.ports import Platform
 from gateway.access import Access
 from gateway.compose.setup import Setup
+from gateway.token_lock import lock_file, locks_folder, token_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,18 @@ def discord(setup: Setup) -> Platform:
         api_base=settings.api_base or API_BASE,
         gateway_url=settings.gateway_url or GATEWAY_URL,
     )
+    folder = locks_folder()
+    hold = partial(
+        token_lock,
+        lock_file(folder, PlatformName.DISCORD, options.token),
+        runs="the bot of platforms.discord.token",
+        instead="another token",
+    )
     return DiscordPlatform(
         options,
         commands=[MenuEntry(spec.name, spec.summary, spec.words) for spec in COMMANDS],
         people=Admitted(setup.access),
         clock=setup.clock,
-        state_dir=platformdirs.user_state_path("pursuit") / "locks",
+        state_dir=folder,
+        hold=hold,
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import platformdirs
-
 from adapters.slack.adapter import SlackPlatform
 from adapters.slack.options import BASE_URL, Events, SlackOptions
 from core.messages import PlatformName
@@ -13,6 +11,7 @@ from core.ports import Platform
 from gateway.access import Access
 from gateway.compose.setup import Setup
 from gateway.settings.chats import SlackEvents
+from gateway.token_lock import lock_file, locks_folder, token_lock
 
 
 def slack(setup: Setup) -> Platform:
@@ -24,10 +23,16 @@ def slack(setup: Setup) -> Platform:
         base_url=settings.base_url or BASE_URL,
         events=_events(settings.events) if settings.events else None,
     )
+    hold = partial(
+        token_lock,
+        lock_file(locks_folder(), PlatformName.SLACK, options.bot_token),
+        runs="the app of platforms.slack.bot_token",
+        instead="another app",
+    )
     return SlackPlatform(
         options,
         clock=setup.clock,
-        lock_dir=platformdirs.user_state_path("pursuit") / "locks",
+        hold=hold,
         known=partial(_known, setup.access),
     )
 

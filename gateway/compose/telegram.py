@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platformdirs
+from functools import partial
 
 from adapters.telegram.adapter import TelegramPlatform
 from adapters.telegram.options import (
@@ -13,9 +13,11 @@ from adapters.telegram.options import (
     Webhook,
 )
 from core.commands import COMMANDS
+from core.messages import PlatformName
 from core.ports import Platform
 from gateway.compose.setup import Setup
 from gateway.settings.chats import Webhook as WebhookSettings
+from gateway.token_lock import lock_file, locks_folder, token_lock
 
 
 def telegram(setup: Setup) -> Platform:
@@ -27,11 +29,17 @@ def telegram(setup: Setup) -> Platform:
         base_file_url=settings.base_file_url or BASE_FILE_URL,
         webhook=_webhook(settings.webhook) if settings.webhook else None,
     )
+    hold = partial(
+        token_lock,
+        lock_file(locks_folder(), PlatformName.TELEGRAM, options.token),
+        runs="the bot of platforms.telegram.token",
+        instead="another token",
+    )
     return TelegramPlatform(
         options,
         commands=[MenuEntry(spec.name, spec.summary) for spec in COMMANDS],
         clock=setup.clock,
-        lock_dir=platformdirs.user_state_path("pursuit") / "locks",
+        hold=hold,
     )
 
 

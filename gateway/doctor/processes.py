@@ -5,12 +5,12 @@ The kernel's list is read and no lock is taken: to try one might get in the way 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from core.findings import Finding, fault, well
+from gateway.token_lock import lock_file
 
 PROCESS = "second process"
 LOCKS = Path("/proc/locks")
@@ -40,8 +40,7 @@ def check_processes(
     those in use, by platform."""
     own = holder(data_lock)
     for platform, token in tokens.items():
-        digest = hashlib.sha256(token.encode()).hexdigest()[:24]
-        other = holder(token_locks / f"{platform}-{digest}.lock")
+        other = holder(lock_file(token_locks, platform, token))
         if other is not None and other != own:
             yield fault(
                 PROCESS,

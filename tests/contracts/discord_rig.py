@@ -6,7 +6,7 @@ The real discord.py talks to the fake Discord, its gateway through a cable that 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -81,6 +81,7 @@ class DiscordRig(PlatformRig):
             people=Crowd((self._fake.anna.id, self._fake.bob.id)),
             clock=RealClock(),
             state_dir=self._folder,
+            hold=nullcontext,
         )
 
     def _user(self, who: Person) -> User:

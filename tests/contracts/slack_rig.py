@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -52,14 +52,13 @@ T = TypeVar("T")
 class SlackRig(PlatformRig):
     """One app; `listen` is the port for HTTP events, 0 for Socket Mode."""
 
-    def __init__(self, fake: FakeSlack, cable: Cable, folder: Path, listen: int) -> None:
+    def __init__(self, fake: FakeSlack, cable: Cable, listen: int) -> None:
         self.traits = POSTED if listen else SOCKET
         self.intake = FakeIntake()
         self.home = at(fake.home)
         self.away = at(fake.world.direct(world.BOB))
         self._fake = fake
         self._cable = cable
-        self._folder = folder
         self._listen = listen
         self._life = Life()
         self._presses: dict[str, Envelope] = {}
@@ -74,7 +73,7 @@ class SlackRig(PlatformRig):
 
     def _built(self) -> SlackPlatform:
         return SlackPlatform(
-            self._options(), clock=RealClock(), lock_dir=self._folder, known=lambda *_: True
+            self._options(), clock=RealClock(), hold=nullcontext, known=lambda *_: True
         )
 
     def _options(self) -> SlackOptions:
@@ -215,7 +214,7 @@ def _free_port() -> int:
 
 
 @asynccontextmanager
-async def _opened(folder: Path, listen: int) -> AsyncIterator[PlatformRig]:
+async def _opened(listen: int) -> AsyncIterator[PlatformRig]:
     async with AsyncExitStack() as stack:
         fake = await stack.enter_async_context(FakeSlack())
         cable = await stack.enter_async_context(Cable(listen or fake.port))
@@ -223,23 +222,23 @@ async def _opened(folder: Path, listen: int) -> AsyncIterator[PlatformRig]:
             fake.delivery.url = f"http://127.0.0.1:{cable.port}{EVENTS_PATH}"
         else:
             fake.public_port = cable.port
-        rig = SlackRig(fake, cable, folder, listen)
+        rig = SlackRig(fake, cable, listen)
         stack.push_async_callback(rig.stop)
         await rig.start()
         yield rig
 
 
 @asynccontextmanager
-async def socket_mode(folder: Path) -> AsyncIterator[PlatformRig]:
+async def socket_mode(_: Path) -> AsyncIterator[PlatformRig]:
     """Socket Mode."""
-    async with _opened(folder, 0) as rig:
+    async with _opened(0) as rig:
         yield rig
 
 
 @asynccontextmanager
-async def http_events(folder: Path) -> AsyncIterator[PlatformRig]:
+async def http_events(_: Path) -> AsyncIterator[PlatformRig]:
     """HTTP events."""
-    async with _opened(folder, _free_port()) as rig:
+    async with _opened(_free_port()) as rig:
         yield rig
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -54,14 +54,13 @@ T = TypeVar("T")
 class TelegramRig(PlatformRig):
     """One bot; `listen` is the webhook's own port, 0 for polling."""
 
-    def __init__(self, fake: FakeTelegram, cable: Cable, folder: Path, listen: int) -> None:
+    def __init__(self, fake: FakeTelegram, cable: Cable, listen: int) -> None:
         self.traits = HOOKED if listen else POLLED
         self.intake = FakeIntake()
         self.home = at(fake, fake.meet(world.ANNA))
         self.away = at(fake, fake.meet(world.BOB))
         self._fake = fake
         self._cable = cable
-        self._folder = folder
         self._listen = listen
         self._life = Life()
         self.platform = self._built()
@@ -75,7 +74,7 @@ class TelegramRig(PlatformRig):
 
     def _built(self) -> TelegramPlatform:
         return TelegramPlatform(
-            self._options(), commands=MENU, clock=RealClock(), lock_dir=self._folder
+            self._options(), commands=MENU, clock=RealClock(), hold=nullcontext
         )
 
     def _options(self) -> TelegramOptions:
@@ -232,27 +231,27 @@ def _free_port() -> int:
 
 
 @asynccontextmanager
-async def _opened(folder: Path, listen: int) -> AsyncIterator[PlatformRig]:
+async def _opened(listen: int) -> AsyncIterator[PlatformRig]:
     async with AsyncExitStack() as stack:
         fake = await stack.enter_async_context(FakeTelegram())
         cable = await stack.enter_async_context(Cable(listen or fake.port))
-        rig = TelegramRig(fake, cable, folder, listen)
+        rig = TelegramRig(fake, cable, listen)
         stack.push_async_callback(rig.stop)
         await rig.start()
         yield rig
 
 
 @asynccontextmanager
-async def polling(folder: Path) -> AsyncIterator[PlatformRig]:
+async def polling(_: Path) -> AsyncIterator[PlatformRig]:
     """Long polling."""
-    async with _opened(folder, 0) as rig:
+    async with _opened(0) as rig:
         yield rig
 
 
 @asynccontextmanager
-async def webhook(folder: Path) -> AsyncIterator[PlatformRig]:
+async def webhook(_: Path) -> AsyncIterator[PlatformRig]:
     """By webhook."""
-    async with _opened(folder, _free_port()) as rig:
+    async with _opened(_free_port()) as rig:
         yield rig
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
 from gateway.compose.discord import discord
 from gateway.compose.run import Choices, live
 from gateway.settings import Settings
@@ -18,6 +19,10 @@ from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import text, verdict
 
 WITHIN_S = 20.0
+TAKEN = (
+    r"^Another process on this machine already runs the bot of platforms\.discord\.token "
+    r"\(lock file /\S+/discord-[0-9a-f]{24}\.lock\)\. Stop it, or use another token\.$"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +147,18 @@ async def test_what_was_asked_while_it_was_down_is_answered_after_a_restart(
         fake.say(f"{fake.call()} third", channel=channel)
         await heard(fake, channel, "Three.")
     assert [seen.text for seen in fake.shown(home)] == ["One.", "Two."]
+
+
+async def test_a_second_process_with_the_token_is_refused_and_the_first_goes_on(
+    fake: FakeDiscord, models: FakeOpenAI, tmp_path: Path
+) -> None:
+    models.script("main", text("Still here."))
+    async with program(fake, models, tmp_path / "one"):
+        with pytest.raises(UserError, match=TAKEN):
+            await live(settings_of(fake, models), tmp_path / "two", Choices(platforms=(discord,)))
+        fake.say("hello")
+        await heard(fake, fake.direct(fake.anna), "Still here.")
+    assert fake.gateway.identified == 1
 
 
 async def test_a_stranger_gets_nothing(

@@ -319,14 +319,6 @@ async def test_a_token_that_the_gateway_refuses_ends_it_too(
         await platform_for(fake, tmp_path).run(intake)
 
 
-async def test_a_second_process_with_the_token_is_refused(
-    fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
-) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
-        with pytest.raises(UserError, match=r"platforms\.discord\.token"):
-            await platform_for(fake, tmp_path).run(FakeIntake())
-
-
 # What was missed
 
 

@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -30,10 +29,10 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def listening(fake: FakeSlack, intake: FakeIntake, folder: Path) -> AsyncIterator[str]:
+async def listening(fake: FakeSlack, intake: FakeIntake) -> AsyncIterator[str]:
     """A running adapter; the address that it takes events at."""
     events = Events(signing_secret=fake.delivery.signing_secret, port=free_port())
-    platform = platform_for(fake, folder, events=events, app_token="")
+    platform = platform_for(fake, events=events, app_token="")
     async with running(platform, intake):
         yield f"http://127.0.0.1:{events.port}{EVENTS_PATH}"
 
@@ -65,9 +64,9 @@ def told(fake: FakeSlack, text: str = "hello") -> Envelope:
 
 
 async def test_an_event_is_answered_after_the_commit_and_503_when_there_is_none(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
         headers, body = fake.delivery.signed(told(fake))
         intake.failures = 1
         assert (await post(url, headers, body))[0] == 503
@@ -77,7 +76,7 @@ async def test_an_event_is_answered_after_the_commit_and_503_when_there_is_none(
 
 
 async def test_what_follows_an_undecided_message_of_a_thread_has_to_come_again_after_it(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     anna = fake.world.people["U0ANNA001"]
@@ -86,7 +85,7 @@ async def test_what_follows_an_undecided_message_of_a_thread_has_to_come_again_a
         fake.world.post(team, anna, text, raw=text, thread=root.ts) for text in ("one", "two")
     )
     fake.fault("conversations.replies", Status(503))
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
 
         async def brought(event: Seen) -> int:
             payload = {"type": "event_callback", "team_id": "T", "event": fake.event_of(event)}
@@ -99,8 +98,8 @@ async def test_what_follows_an_undecided_message_of_a_thread_has_to_come_again_a
     assert intake.texts == ["hello", "one", "two"]
 
 
-async def test_only_slack_is_let_in(fake: FakeSlack, intake: FakeIntake, tmp_path: Path) -> None:
-    async with listening(fake, intake, tmp_path) as url:
+async def test_only_slack_is_let_in(fake: FakeSlack, intake: FakeIntake) -> None:
+    async with listening(fake, intake) as url:
         headers, body = fake.delivery.signed(told(fake))
         forged = headers | {"X-Slack-Signature": "v0=" + "0" * 64}
         old, _ = fake.delivery.signed(told(fake), at=time.time() - 600)
@@ -114,21 +113,17 @@ async def test_only_slack_is_let_in(fake: FakeSlack, intake: FakeIntake, tmp_pat
     assert intake.attempts == []
 
 
-async def test_slack_may_check_the_address(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_slack_may_check_the_address(fake: FakeSlack, intake: FakeIntake) -> None:
     check = Envelope("x", EVENTS, {"type": "url_verification", "challenge": "c0ffee"})
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
         status, text = await post(url, *fake.delivery.signed(check))
     assert status == 200
     assert "c0ffee" in text
 
 
-async def test_a_command_is_answered_in_the_response(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_a_command_is_answered_in_the_response(fake: FakeSlack, intake: FakeIntake) -> None:
     team = fake.world.channel()
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
         fake.delivery.url = url
         envelope = fake.command("/goal tidy up", channel=team)
         await fake.wait_for(lambda: envelope.acked)
@@ -138,11 +133,9 @@ async def test_a_command_is_answered_in_the_response(
     assert intake.caught == ["slack"]
 
 
-async def test_a_press_comes_in_by_http(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_a_press_comes_in_by_http(fake: FakeSlack, intake: FakeIntake) -> None:
     card = fake.world.post(fake.home, BOT, "Goal", buttons=[("Pause", "/goal pause")])
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
         fake.delivery.url = url
         fake.press(card, "Pause")
         [press] = await intake.got(1)
@@ -150,7 +143,7 @@ async def test_a_press_comes_in_by_http(
 
 
 async def test_a_taken_port_ends_the_run_and_names_the_key(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -158,19 +151,19 @@ async def test_a_taken_port_ends_the_run_and_names_the_key(
         port = taken.getsockname()[1]
         events = Events(signing_secret="s", port=port)
         with pytest.raises(UserError, match=r"platforms\.slack\.events"):
-            await platform_for(fake, tmp_path, events=events).run(intake)
+            await platform_for(fake, events=events).run(intake)
 
 
-async def test_a_secret_is_needed(fake: FakeSlack, tmp_path: Path) -> None:
+async def test_a_secret_is_needed(fake: FakeSlack) -> None:
     with pytest.raises(UserError, match=r"platforms\.slack\.events\.signing_secret"):
-        platform_for(fake, tmp_path, events=Events(signing_secret=""))
+        platform_for(fake, events=Events(signing_secret=""))
 
 
 async def test_a_silent_slack_shows_in_the_health_until_it_answers(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     events = Events(signing_secret="s", port=free_port())
-    platform = platform_for(fake, tmp_path, events=events, check_s=0.05)
+    platform = platform_for(fake, events=events, check_s=0.05)
     async with running(platform, intake):
         assert platform.health().ok
         fake.fault("auth.test", Status(502), times=2)
@@ -181,10 +174,10 @@ async def test_a_silent_slack_shows_in_the_health_until_it_answers(
 
 
 async def test_a_token_that_is_revoked_meanwhile_ends_the_run(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     events = Events(signing_secret="s", port=free_port())
-    platform = platform_for(fake, tmp_path, events=events, check_s=0.05)
+    platform = platform_for(fake, events=events, check_s=0.05)
     task = asyncio.create_task(platform.run(intake))
     await intake.wait_for(lambda: intake.caught)
     fake.fault("auth.test", No("token_revoked"))
@@ -192,11 +185,9 @@ async def test_a_token_that_is_revoked_meanwhile_ends_the_run(
         await task
 
 
-async def test_an_answer_in_a_thread_goes_there_too(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_an_answer_in_a_thread_goes_there_too(fake: FakeSlack, intake: FakeIntake) -> None:
     team = fake.world.channel()
-    async with listening(fake, intake, tmp_path) as url:
+    async with listening(fake, intake) as url:
         fake.delivery.url = url
         said = fake.mention("look", channel=team)
         await fake.wait_for(lambda: not fake.delivery.pending)

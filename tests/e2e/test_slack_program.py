@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from core.errors import UserError
 from gateway.compose.run import Choices, live
 from gateway.compose.slack import slack
 from gateway.settings import Settings
@@ -20,6 +21,10 @@ from tests.fakes.slack_api import FakeSlack
 from tests.fakes.slack_world import ANNA, BOB, Channel, Seen
 
 WITHIN_S = 20.0
+TAKEN = (
+    r"^Another process on this machine already runs the app of platforms\.slack\.bot_token "
+    r"\(lock file /\S+/slack-[0-9a-f]{24}\.lock\)\. Stop it, or use another app\.$"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +149,18 @@ async def test_buttons_pause_and_resume_a_goal_and_the_card_changes(
         models.open("later")
         await fake.wait_for(lambda: "Resume" in dict(card.buttons), WITHIN_S)
         assert card.edits
+
+
+async def test_a_second_process_with_the_app_is_refused_and_the_first_goes_on(
+    fake: FakeSlack, models: FakeOpenAI, tmp_path: Path
+) -> None:
+    models.script("main", text("Still here."))
+    async with program(fake, models, tmp_path / "one"):
+        with pytest.raises(UserError, match=TAKEN):
+            await live(settings_of(fake, models), tmp_path / "two", Choices(platforms=(slack,)))
+        fake.say("hello", user=ANNA)
+        await heard(fake, fake.home, "Still here.")
+    assert fake.delivery.opened == 1
 
 
 def _with_button(fake: FakeSlack, label: str) -> Seen | None:

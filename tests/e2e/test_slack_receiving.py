@@ -38,9 +38,9 @@ def messages(intake: FakeIntake, *, addressed: bool = True) -> list[Message]:
 
 
 async def test_an_envelope_is_acknowledged_after_the_commit(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         intake.gate.clear()
         said = fake.say("hello")
         envelope = fake.last
@@ -54,10 +54,10 @@ async def test_an_envelope_is_acknowledged_after_the_commit(
 
 
 async def test_one_mention_is_one_message_in_whichever_order_it_is_told(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         said = [fake.mention(text, channel=team) for text in ("one", "two")]
         await fake.wait_for(lambda: not fake.delivery.pending)
     kinds = [e.payload["event"]["type"] for e in fake.delivery.envelopes.values()]
@@ -67,9 +67,9 @@ async def test_one_mention_is_one_message_in_whichever_order_it_is_told(
 
 
 async def test_other_bots_and_its_own_words_start_nothing(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         team = fake.world.channel()
         fake.mention("/goal loop for ever", user=OTHER_BOT, channel=team)
         fake.say("an answer", user=BOT, channel=fake.home)
@@ -79,10 +79,10 @@ async def test_other_bots_and_its_own_words_start_nothing(
 
 
 async def test_a_name_that_cannot_be_had_is_gone_without(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     fake.fault("users.info", TooMany(30))
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("one")
         fake.say("two")
         await intake.got(2)
@@ -94,7 +94,7 @@ async def test_a_name_that_cannot_be_had_is_gone_without(
 
 
 async def test_a_command_in_a_channel_is_shown_to_all_and_a_refused_one_to_nobody_else(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
 
@@ -106,7 +106,7 @@ async def test_a_command_in_a_channel_is_shown_to_all_and_a_refused_one_to_nobod
         }.get(text, Queued(0))
 
     intake.acks = acks
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         shown = fake.command("/goal tidy up", channel=team)
         private = fake.command("/goal tidy up")
         refused = fake.command("/status", channel=team)
@@ -121,10 +121,10 @@ async def test_a_command_in_a_channel_is_shown_to_all_and_a_refused_one_to_nobod
 
 
 async def test_a_command_that_is_saved_late_is_answered_in_time_and_confirmed(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     intake.acks = lambda _: Handled("⊙ Goal set")
-    async with running(platform_for(fake, tmp_path, saving_s=0.05), intake):
+    async with running(platform_for(fake, saving_s=0.05), intake):
         intake.gate.clear()
         envelope = fake.command("/goal slow disk")
         await fake.wait_for(lambda: envelope.acked)
@@ -137,10 +137,10 @@ async def test_a_command_that_is_saved_late_is_answered_in_time_and_confirmed(
 
 
 async def test_what_cannot_be_saved_is_asked_for_again(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     card = fake.world.post(fake.home, BOT, "Goal", buttons=[("Pause", "/goal pause")])
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         intake.failures = 2
         command = fake.command("/goal x")
         await fake.wait_for(lambda: command.acked)
@@ -152,13 +152,13 @@ async def test_what_cannot_be_saved_is_asked_for_again(
 
 
 async def test_a_refused_press_is_told_to_the_one_who_pressed_in_the_thread(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, ANNA, "x", raw="x")
     card = fake.world.post(team, BOT, "?", thread=root.ts, buttons=[("Approve", "/approve E1")])
     intake.acks = lambda _: Refused("Only owners approve.")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.press(card, "Approve", user=BOB)
         [(_, told)] = await fake.wait_for(lambda: fake.world.ephemerals)
     assert told == {
@@ -173,12 +173,12 @@ async def test_a_refused_press_is_told_to_the_one_who_pressed_in_the_thread(
 
 
 async def test_a_command_where_the_app_is_not_counts_as_given_in_direct_messages(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     public = fake.world.channel()
     secret = fake.world.channel(kind="group")
     public.member = secret.member = False
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         for place in (public, secret, public):
             envelope = fake.command("/goal x", channel=place)
             await fake.wait_for(lambda: not fake.delivery.pending)
@@ -191,10 +191,8 @@ async def test_a_command_where_the_app_is_not_counts_as_given_in_direct_messages
 # The socket
 
 
-async def test_a_quiet_socket_is_pinged_and_stays(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
-    platform = platform_for(fake, tmp_path, ping_s=0.05, deaf_s=0.5)
+async def test_a_quiet_socket_is_pinged_and_stays(fake: FakeSlack, intake: FakeIntake) -> None:
+    platform = platform_for(fake, ping_s=0.05, deaf_s=0.5)
     async with running(platform, intake):
         await fake.wait_for(lambda: fake.delivery.pings > 12)
         assert fake.delivery.opened == 1
@@ -204,10 +202,9 @@ async def test_a_quiet_socket_is_pinged_and_stays(
 async def test_a_deaf_socket_is_replaced_and_what_it_did_not_bring_comes(
     fake: FakeSlack,
     intake: FakeIntake,
-    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    platform = platform_for(fake, tmp_path, ping_s=0.05, deaf_s=0.3)
+    platform = platform_for(fake, ping_s=0.05, deaf_s=0.3)
     async with running(platform, intake):
         fake.delivery.deafen()
         fake.say("hello?")
@@ -217,10 +214,10 @@ async def test_a_deaf_socket_is_replaced_and_what_it_did_not_bring_comes(
 
 
 async def test_a_socket_that_is_not_greeted_is_left(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    fake: FakeSlack, intake: FakeIntake, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake.delivery.mute = True
-    platform = platform_for(fake, tmp_path, ping_s=0.05, deaf_s=0.3)
+    platform = platform_for(fake, ping_s=0.05, deaf_s=0.3)
     task = asyncio.create_task(platform.run(intake))
     await fake.wait_for(lambda: fake.delivery.opened >= 2)
     assert not platform.health().ok
@@ -233,9 +230,9 @@ async def test_a_socket_that_is_not_greeted_is_left(
 
 
 async def test_slack_may_ask_for_a_new_connection_at_any_time(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         for number in range(3):
             fake.say(f"m{number}")
             await fake.delivery.refresh()
@@ -246,9 +243,9 @@ async def test_slack_may_ask_for_a_new_connection_at_any_time(
 
 
 async def test_frames_that_nobody_can_read_are_stepped_over(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    fake: FakeSlack, intake: FakeIntake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         for frame in (
             "no json",
             "[]",
@@ -265,26 +262,13 @@ async def test_frames_that_nobody_can_read_are_stepped_over(
 
 
 async def test_a_second_connection_elsewhere_is_reported(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    fake: FakeSlack, intake: FakeIntake, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with (
-        running(platform_for(fake, tmp_path), intake),
-        running(platform_for(fake, tmp_path / "other"), FakeIntake()),
+        running(platform_for(fake), intake),
+        running(platform_for(fake), FakeIntake()),
     ):
         assert "2 connections are open for this app" in caplog.text
-
-
-async def test_a_second_process_with_the_app_on_this_machine_is_refused(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
-        with pytest.raises(UserError, match=r"platforms\.slack\.bot_token"):
-            await platform_for(fake, tmp_path).run(FakeIntake())
-    async with running(platform_for(fake, tmp_path), intake):
-        pass  # the lock went with the first
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="lock file"):
-        await platform_for(fake, tmp_path / "file").run(intake)
 
 
 @pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
@@ -296,12 +280,11 @@ async def test_a_second_process_with_the_app_on_this_machine_is_refused(
 async def test_a_start_that_fails_is_tried_again(
     fake: FakeSlack,
     intake: FakeIntake,
-    tmp_path: Path,
     method: str,
     fault: Reset | Lost | Html | Status | No | TooMany,
 ) -> None:
     fake.fault(method, fault)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("patient")
         await intake.got(1)
     assert len(fake.called(method)) >= 2
@@ -310,12 +293,12 @@ async def test_a_start_that_fails_is_tried_again(
 @pytest.mark.parametrize("key", ["bot_token", "app_token"])
 @pytest.mark.parametrize("code", ["invalid_auth", "token_revoked", "missing_scope"])
 async def test_a_refused_token_ends_the_run_and_names_the_key(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path, key: str, code: str
+    fake: FakeSlack, intake: FakeIntake, key: str, code: str
 ) -> None:
     method = "auth.test" if key == "bot_token" else "apps.connections.open"
     fake.fault(method, No(code))
     with pytest.raises(UserError, match=rf"platforms\.slack\.{key}") as caught:
-        await platform_for(fake, tmp_path).run(intake)
+        await platform_for(fake).run(intake)
     assert "secret" not in str(caught.value)
 
 
@@ -334,7 +317,7 @@ async def test_the_secrets_are_in_no_log_and_no_error(
     caplog.set_level(logging.DEBUG)
     for library in ("slack_sdk", "slack_bolt", "aiohttp", "adapters.slack"):
         caplog.set_level(logging.DEBUG, logger=library)
-    platform = platform_for(fake, tmp_path)
+    platform = platform_for(fake)
     fake.fault("apps.connections.open", Reset())
     async with running(platform, intake):
         fake.upload("a.txt", b"a")
@@ -343,7 +326,7 @@ async def test_the_secrets_are_in_no_log_and_no_error(
         await platform.download(message.attachments[0], tmp_path / "a.txt")
         command = fake.command("/goal x")
         await fake.wait_for(lambda: command.acked)
-    wrong = platform_for(fake, tmp_path, app_token="xapp-another-secret")
+    wrong = platform_for(fake, app_token="xapp-another-secret")
     with pytest.raises(UserError) as caught:
         await wrong.run(intake)
     told = caplog.text + str(caught.value) + repr(platform._options)
@@ -352,10 +335,10 @@ async def test_the_secrets_are_in_no_log_and_no_error(
 
 
 async def test_closing_is_quick_even_while_the_intake_hangs(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     loop = asyncio.get_running_loop()
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         intake.gate.clear()
         fake.say("hang")
         await intake.wait_for(lambda: intake.attempts)

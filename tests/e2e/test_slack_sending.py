@@ -29,8 +29,8 @@ async def fake() -> AsyncIterator[FakeSlack]:
 
 
 @pytest.fixture
-def platform(fake: FakeSlack, tmp_path: Path) -> SlackPlatform:
-    return platform_for(fake, tmp_path)
+def platform(fake: FakeSlack) -> SlackPlatform:
+    return platform_for(fake)
 
 
 async def test_markdown_goes_out_as_markdown_without_previews(
@@ -112,23 +112,21 @@ async def test_a_send_whose_answer_is_missing_is_doubtful_and_not_repeated(
     assert len(fake.by_bot(fake.home)) == (1 if isinstance(fault, Lost) else 0)
 
 
-async def test_a_hung_send_is_doubtful(fake: FakeSlack, tmp_path: Path) -> None:
+async def test_a_hung_send_is_doubtful(fake: FakeSlack) -> None:
     never = asyncio.Event()
     fake.fault("chat.postMessage", Stall(never))
     with pytest.raises(TransientError) as caught:
-        await platform_for(fake, tmp_path, call_s=0.2).send(at(fake.home), Say("x"))
+        await platform_for(fake, call_s=0.2).send(at(fake.home), Say("x"))
     never.set()
     assert caught.value.doubtful
 
 
-async def test_a_send_that_never_connected_is_not_doubtful(
-    fake: FakeSlack, tmp_path: Path
-) -> None:
+async def test_a_send_that_never_connected_is_not_doubtful(fake: FakeSlack) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/api/"
         with pytest.raises(TransientError) as caught:
-            await platform_for(fake, tmp_path, base_url=url).send(at(fake.home), Say("x"))
+            await platform_for(fake, base_url=url).send(at(fake.home), Say("x"))
     assert not caught.value.doubtful
 
 
@@ -270,7 +268,7 @@ async def test_progress_that_is_refused_is_left_out(
 
 
 async def test_a_reaction_follows_what_becomes_of_a_message(
-    fake: FakeSlack, platform: SlackPlatform, tmp_path: Path
+    fake: FakeSlack, platform: SlackPlatform
 ) -> None:
     said = fake.world.post(fake.home, ANNA, "work")
     remote = RemoteId(said.ts)
@@ -278,7 +276,7 @@ async def test_a_reaction_follows_what_becomes_of_a_message(
         await platform.acknowledge(at(fake.home), remote, state)
         assert said.reactions == ["eyes"]
     assert len(fake.called("reactions.add")) == 1
-    restarted = platform_for(fake, tmp_path)
+    restarted = platform_for(fake)
     await restarted.acknowledge(at(fake.home), remote, Mark.WORKING)
     await restarted.acknowledge(at(fake.home), remote, Mark.DONE)
     assert said.reactions == ["white_check_mark"]
@@ -307,10 +305,8 @@ async def test_a_thread_shows_that_work_goes_on_where_slack_lets_it(
     assert len(fake.called("assistant.threads.setStatus")) == 3
 
 
-async def test_what_may_be_missed_is_left_out_over_the_limit(
-    fake: FakeSlack, tmp_path: Path
-) -> None:
-    platform = platform_for(fake, tmp_path, extras_per_minute=2)
+async def test_what_may_be_missed_is_left_out_over_the_limit(fake: FakeSlack) -> None:
+    platform = platform_for(fake, extras_per_minute=2)
     for number in range(5):
         said = fake.world.post(fake.home, ANNA, str(number))
         await platform.acknowledge(at(fake.home), RemoteId(said.ts), Mark.SEEN)
@@ -336,7 +332,7 @@ async def test_a_file_is_fetched_with_the_bots_token(
 async def test_a_login_page_is_no_file(
     fake: FakeSlack, platform: SlackPlatform, tmp_path: Path
 ) -> None:
-    stranger = platform_for(fake, tmp_path)
+    stranger = platform_for(fake)
     fake.fault("file", Html())
     with pytest.raises(UserError, match="files:read"):
         await stranger.download(kept(fake, b"secret"), tmp_path / "a")
@@ -385,9 +381,9 @@ async def test_files_that_cannot_be_had_say_why(
 
 
 async def test_calls_work_before_and_after_a_run_and_close_what_they_opened(
-    fake: FakeSlack, tmp_path: Path
+    fake: FakeSlack,
 ) -> None:
-    platform = platform_for(fake, tmp_path)
+    platform = platform_for(fake)
     await platform.send(at(fake.home), Say("one"))
     await platform.send(at(fake.home), Say("two"))
     assert [seen.text for seen in fake.by_bot(fake.home)] == ["one", "two"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -38,13 +37,13 @@ def only_anna(person: str, chat: str) -> bool:
 
 
 async def test_slack_is_asked_nothing_for_what_strangers_write_in_channels(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team, elsewhere = fake.world.channel(), fake.world.channel()
     elsewhere.member = False
     root = fake.world.post(team, BOB, "x", raw=f"<@{BOT.id}> x")
     intake.acks = lambda _: Refused("")
-    async with running(platform_for(fake, tmp_path, known=only_anna), intake):
+    async with running(platform_for(fake, known=only_anna), intake):
         before = len(fake.calls)
         fake.say("psst", channel=team, thread=root.ts, user=BOB)
         fake.mention("let me in", channel=team, user=BOB)
@@ -60,11 +59,11 @@ async def test_slack_is_asked_nothing_for_what_strangers_write_in_channels(
 
 
 async def test_a_strangers_command_is_private_only_in_direct_messages_with_the_app(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     of_others = Channel("D0THEIRS1", "im", "others", member=False)
     fake.world.channels[of_others.id] = of_others
-    async with running(platform_for(fake, tmp_path, known=only_anna), intake):
+    async with running(platform_for(fake, known=only_anna), intake):
         for place in (of_others, fake.world.direct(BOB)):
             fake.command("/goal x", channel=place, user=BOB)
             await fake.wait_for(lambda: not fake.delivery.pending)
@@ -76,12 +75,12 @@ async def test_a_strangers_command_is_private_only_in_direct_messages_with_the_a
 
 
 async def test_a_stranger_is_not_told_that_something_is_being_saved(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     card = fake.world.post(team, BOT, "Goal", buttons=[("Pause", "/goal pause")])
     intake.acks = lambda _: Refused("")
-    platform = platform_for(fake, tmp_path, known=only_anna, saving_s=0.05)
+    platform = platform_for(fake, known=only_anna, saving_s=0.05)
     async with running(platform, intake):
         intake.gate.clear()
         tried = [fake.command("/goal x", channel=team, user=BOB)]

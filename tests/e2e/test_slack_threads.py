@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -32,10 +31,10 @@ def messages(intake: FakeIntake, *, addressed: bool = True) -> list[Message]:
 
 
 async def test_in_a_thread_that_it_was_called_into_it_hears_without_a_mention(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         root = fake.mention("look at this", channel=team)
         fake.say("and at that", channel=team, thread=root.ts, user=BOB)
         fake.say("!stop", channel=team, thread=root.ts)
@@ -46,14 +45,14 @@ async def test_in_a_thread_that_it_was_called_into_it_hears_without_a_mention(
 
 
 async def test_a_thread_that_is_not_known_any_more_is_read_once(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     called_in = fake.world.post(team, ANNA, "x", raw=f"please <@{BOT.id}>")
     written_in = fake.world.post(team, BOB, "y", raw="y")
     fake.world.post(team, BOT, "answer", raw="answer", thread=written_in.ts)
     others = fake.world.post(team, BOB, "z", raw="z")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         for root in (called_in, written_in, others):
             fake.say(f"re {root.text}", channel=team, thread=root.ts)
             fake.say(f"re re {root.text}", channel=team, thread=root.ts)
@@ -67,7 +66,7 @@ async def test_a_thread_that_is_not_known_any_more_is_read_once(
 
 
 async def test_a_strangers_mention_does_not_make_a_thread_ours(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
 
@@ -76,7 +75,7 @@ async def test_a_strangers_mention_does_not_make_a_thread_ours(
         return Refused("") if stranger else Queued(0)
 
     intake.acks = acks
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         root = fake.mention("obey me", channel=team, user=BOB)
         fake.say("what is Bob doing?", channel=team, thread=root.ts)
         await fake.wait_for(lambda: not fake.delivery.pending)
@@ -86,15 +85,13 @@ async def test_a_strangers_mention_does_not_make_a_thread_ours(
     assert [m.text for m in messages(intake)] == ["obey me", "help him", "thanks"]
 
 
-async def test_a_long_thread_is_read_page_by_page(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_a_long_thread_is_read_page_by_page(fake: FakeSlack, intake: FakeIntake) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, BOB, "long", raw="long")
     for number in range(250):
         fake.world.post(team, BOB, str(number), raw=str(number), thread=root.ts)
     fake.world.post(team, BOT, "here", raw="here", thread=root.ts)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("still there?", channel=team, thread=root.ts)
         await intake.got(1)
     assert [m.text for m in messages(intake)] == ["still there?"]
@@ -102,14 +99,14 @@ async def test_a_long_thread_is_read_page_by_page(
 
 
 async def test_a_long_thread_that_is_slow_is_read_on_from_where_it_was_left(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, ANNA, "long", raw=f"<@{BOT.id}> long")
     for number in range(450):
         fake.world.post(team, BOB, str(number), raw=str(number), thread=root.ts)
     fake.fault("conversations.replies", Status(503), times=2, spared=1)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("still there?", channel=team, thread=root.ts)
         await intake.got(1)
     calls = fake.called("conversations.replies")
@@ -127,13 +124,12 @@ async def test_a_long_thread_that_is_slow_is_read_on_from_where_it_was_left(
 async def test_a_thread_that_cannot_be_read_now_keeps_its_order_and_loses_nothing(
     fake: FakeSlack,
     intake: FakeIntake,
-    tmp_path: Path,
     fault: Status | TooMany | Reset | Lost,
 ) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, ANNA, "x", raw=f"<@{BOT.id}> x")
     fake.fault("conversations.replies", fault, times=3)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("ask one", channel=team, thread=root.ts)
         first = fake.last
         fake.say("ask two", channel=team, thread=root.ts)
@@ -146,14 +142,14 @@ async def test_a_thread_that_cannot_be_read_now_keeps_its_order_and_loses_nothin
 
 
 async def test_a_thread_that_slack_is_slow_to_show_holds_up_nothing_else(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, ANNA, "x", raw=f"<@{BOT.id}> x")
     card = fake.world.post(fake.home, BOT, "Goal", buttons=[("Pause", "/goal pause")])
     stall = Stall()
     fake.fault("conversations.replies", stall, times=99)
-    async with running(platform_for(fake, tmp_path, thread_s=0.05), intake):
+    async with running(platform_for(fake, thread_s=0.05), intake):
         fake.say("hello?", channel=team, thread=root.ts)
         held = fake.last
         await fake.wait_for(lambda: held.attempts)
@@ -169,9 +165,9 @@ async def test_a_thread_that_slack_is_slow_to_show_holds_up_nothing_else(
 
 
 async def test_a_command_does_not_wait_for_a_message_that_cannot_be_saved(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path, saving_s=0.05), intake):
+    async with running(platform_for(fake, saving_s=0.05), intake):
         intake.gate.clear()
         fake.say("hello")
         message = fake.last
@@ -185,12 +181,12 @@ async def test_a_command_does_not_wait_for_a_message_that_cannot_be_saved(
 
 
 async def test_a_thread_that_it_may_not_read_needs_a_mention(
-    fake: FakeSlack, intake: FakeIntake, tmp_path: Path
+    fake: FakeSlack, intake: FakeIntake
 ) -> None:
     team = fake.world.channel()
     root = fake.world.post(team, ANNA, "x", raw=f"<@{BOT.id}> x")
     fake.fault("conversations.replies", No("missing_scope"), times=9)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("hello?", channel=team, thread=root.ts)
         fake.say("you there", raw=f"<@{BOT.id}> you there", channel=team, thread=root.ts)
         fake.say("now?", channel=team, thread=root.ts)

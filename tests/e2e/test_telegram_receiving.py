@@ -33,9 +33,9 @@ def intake() -> FakeIntake:
 
 
 async def test_a_message_reaches_the_intake_and_its_offset_is_confirmed_after_the_commit(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         assert fake.queue.offsets == [None] or fake.queue.offsets[0] is None
         intake.gate.clear()
         said = fake.say("hello")
@@ -52,9 +52,9 @@ async def test_a_message_reaches_the_intake_and_its_offset_is_confirmed_after_th
 
 
 async def test_a_batch_that_was_not_saved_is_handed_over_again(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         intake.failures = 2
         fake.say("keep me")
         await intake.got(1)
@@ -63,23 +63,23 @@ async def test_a_batch_that_was_not_saved_is_handed_over_again(
 
 
 async def test_messages_sent_while_it_was_down_come_first_and_in_order(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     for number in range(250):
         fake.say(f"m{number}")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         assert intake.texts == [f"m{number}" for number in range(250)]
         assert intake.caught == ["telegram"]
 
 
 async def test_an_unconfirmed_update_comes_again_after_a_restart_and_counts_once(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     said = fake.say("once")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         await intake.got(1)
     fake.redeliver(said.update_id)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.redeliver(said.update_id)
         await intake.wait_for(lambda: len(intake.attempts) >= 2)
     assert intake.texts == ["once"]
@@ -88,27 +88,25 @@ async def test_an_unconfirmed_update_comes_again_after_a_restart_and_counts_once
 async def test_a_malformed_update_is_stepped_over_and_its_neighbours_arrive(
     fake: FakeTelegram,
     intake: FakeIntake,
-    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     fake.say("before")
     bad = fake.push({"message": {"message_id": "x", "date": "never", "chat": 7}})
     fake.say("after")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         await fake.wait_for(lambda: not fake.world.updates)
     assert intake.texts == ["before", "after"]
     assert f"stepping over update {bad}" in caplog.text
 
 
 async def test_a_second_poller_elsewhere_is_reported_and_polling_goes_on(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
-    other = tmp_path / "other-machine"
-    platform = platform_for(fake, tmp_path)
+    platform = platform_for(fake)
     async with running(platform, intake):
         assert platform.health().ok
         thief = FakeIntake()
-        async with running(platform_for(fake, other), thief):
+        async with running(platform_for(fake), thief):
             await fake.wait_for(
                 lambda: any(c.outcome.startswith("Conflict") for c in fake.called("getUpdates"))
             )
@@ -116,34 +114,14 @@ async def test_a_second_poller_elsewhere_is_reported_and_polling_goes_on(
         await intake.wait_for(lambda: "still there" in intake.texts + thief.texts)
 
 
-async def test_health_names_the_conflict(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
-) -> None:
-    platform = platform_for(fake, tmp_path)
+async def test_health_names_the_conflict(fake: FakeTelegram, intake: FakeIntake) -> None:
+    platform = platform_for(fake)
     async with running(platform, intake):
         fake.fault("getUpdates", Status(409, "Conflict: terminated by other request"), times=9)
         fake.say("let the poll end")
         await fake.wait_for(lambda: sum("Conflict" in c.outcome for c in fake.calls) > 1)
         assert not platform.health().ok
         assert "409" in platform.health().detail
-
-
-async def test_a_second_process_with_the_token_on_this_machine_is_refused(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
-) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
-        with pytest.raises(UserError, match=r"platforms\.telegram\.token"):
-            await platform_for(fake, tmp_path).run(FakeIntake())
-    async with running(platform_for(fake, tmp_path), intake):
-        pass  # the lock went with the first
-
-
-async def test_a_lock_that_cannot_be_made_is_an_error_that_names_it(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="lock file"):
-        await platform_for(fake, tmp_path / "file").run(intake)
 
 
 @pytest.mark.parametrize(
@@ -160,11 +138,11 @@ async def test_a_lock_that_cannot_be_made_is_an_error_that_names_it(
     ids=lambda fault: type(fault).__name__ + str(getattr(fault, "code", "")),
 )
 async def test_a_failed_poll_is_made_again_and_loses_nothing(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path, fault: Reset | Lost | Html | Status
+    fake: FakeTelegram, intake: FakeIntake, fault: Reset | Lost | Html | Status
 ) -> None:
     fake.fault("getUpdates", fault, times=1)
     fake.say("patient")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         await intake.got(1)
     assert intake.texts == ["patient"]
 
@@ -172,11 +150,10 @@ async def test_a_failed_poll_is_made_again_and_loses_nothing(
 async def test_a_silent_connection_is_built_anew(
     fake: FakeTelegram,
     intake: FakeIntake,
-    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     never = asyncio.Event()
-    platform = platform_for(fake, tmp_path, poll_s=0.2, call_s=0.2, heartbeat_s=0.5)
+    platform = platform_for(fake, poll_s=0.2, call_s=0.2, heartbeat_s=0.5)
     async with running(platform, intake):
         fake.fault("getUpdates", Stall(never), times=3)
         fake.say("hello?")
@@ -188,22 +165,20 @@ async def test_a_silent_connection_is_built_anew(
 
 @pytest.mark.parametrize("token", ["4242:wrong-one", "4242:wrong/one?"])
 async def test_a_wrong_token_ends_the_run_and_names_the_key(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path, token: str
+    fake: FakeTelegram, intake: FakeIntake, token: str
 ) -> None:
-    platform = platform_for(fake, tmp_path, token=token)
+    platform = platform_for(fake, token=token)
     with pytest.raises(UserError, match=r"platforms\.telegram\.token") as caught:
         await platform.run(intake)
     assert "wrong" not in str(caught.value)
 
 
-def test_a_token_of_the_wrong_shape_is_refused_before_any_call(tmp_path: Path) -> None:
+def test_a_token_of_the_wrong_shape_is_refused_before_any_call() -> None:
     with pytest.raises(UserError, match=r"platforms\.telegram\.token"):
-        platform_for(FakeTelegram(), tmp_path, token="hello")
+        platform_for(FakeTelegram(), token="hello")
 
 
-async def test_a_server_that_is_not_there_yet_is_waited_for(
-    intake: FakeIntake, tmp_path: Path
-) -> None:
+async def test_a_server_that_is_not_there_yet_is_waited_for(intake: FakeIntake) -> None:
     knocks: asyncio.Queue[None] = asyncio.Queue()
 
     async def slam(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -212,7 +187,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(
 
     async with await asyncio.start_server(slam, "127.0.0.1", 0) as door:
         server = FakeTelegram(port=door.sockets[0].getsockname()[1])
-        platform = platform_for(server, tmp_path)
+        platform = platform_for(server)
         task = asyncio.create_task(platform.run(intake))
         for _ in range(2):
             await knocks.get()
@@ -227,17 +202,17 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(
 
 
 async def test_an_edit_of_an_old_message_starts_nothing(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     said = fake.say("one")
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.edit(said, "two")
         await fake.wait_for(lambda: not fake.world.updates)
     assert intake.texts == ["one"]
 
 
 async def test_a_press_is_answered_with_the_text_of_its_ack(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     from_bot = fake.world.post(
         fake.world.private(ANNA), fake.bot, "Goal", buttons=[("Pause", "/goal pause")]
@@ -245,7 +220,7 @@ async def test_a_press_is_answered_with_the_text_of_its_ack(
     intake.acks = lambda value: (
         Handled("⏸ " + "x" * 300) if isinstance(value, Press) else Queued(0)
     )
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         query = fake.press(from_bot, "Pause")
         toast = await fake.toast(query)
     assert toast == "⏸ " + "x" * 197 + "…"
@@ -256,13 +231,13 @@ async def test_a_press_is_answered_with_the_text_of_its_ack(
 
 
 async def test_a_press_that_takes_long_to_save_is_told_so_once_and_then_refused_in_words(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     from_bot = fake.world.post(
         fake.world.private(ANNA), fake.bot, "Goal", buttons=[("Pause", "/goal pause")]
     )
     intake.acks = lambda _: Refused("Press again, please.")
-    async with running(platform_for(fake, tmp_path, saving_s=0.05), intake):
+    async with running(platform_for(fake, saving_s=0.05), intake):
         intake.gate.clear()
         query = fake.press(from_bot, "Pause")
         assert await fake.toast(query) == "saving…"
@@ -273,12 +248,12 @@ async def test_a_press_that_takes_long_to_save_is_told_so_once_and_then_refused_
 
 
 async def test_a_refused_message_is_told_why_and_a_stranger_nothing(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     intake.acks = lambda value: Refused(
         "The queue is full." if isinstance(value, Message) and value.sender.id == "1001" else ""
     )
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         fake.say("who am I", user=BOB)
         said = fake.say("one too many")
         [answer] = await fake.sent(ANNA.id)
@@ -287,10 +262,10 @@ async def test_a_refused_message_is_told_why_and_a_stranger_nothing(
 
 
 async def test_a_group_that_moved_tells_the_intake_once(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     old = fake.group(basic=True)
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         new = fake.migrate(old)
         [moved] = await intake.got(1)
         await fake.wait_for(lambda: not fake.world.updates)
@@ -300,12 +275,12 @@ async def test_a_group_that_moved_tells_the_intake_once(
 
 
 async def test_the_menu_is_set_once_and_only_when_it_differs(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         await fake.wait_for(lambda: fake.called("setMyCommands"))
     assert [c["command"] for c in fake.world.commands] == ["goal", "stop"]
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         await fake.wait_for(lambda: len(fake.called("getMyCommands")) == 2)
     assert len(fake.called("setMyCommands")) == 1
 
@@ -320,7 +295,7 @@ async def test_the_token_is_in_no_log_and_no_error(
     for library in ("aiohttp", "telegram"):  # the program quiets them
         caplog.set_level(logging.DEBUG, logger=library)
     secret = fake.token.partition(":")[2]
-    platform = platform_for(fake, tmp_path)
+    platform = platform_for(fake)
     fake.fault("getUpdates", Reset(), times=1)
     fake.fault("getMe", Status(500))
     fake.say("hello")
@@ -331,7 +306,7 @@ async def test_the_token_is_in_no_log_and_no_error(
         assert isinstance(message, Message)
         await platform.download(message.attachments[0], tmp_path / "a.txt")
         await platform.acknowledge(at(fake, ANNA.id), message.remote, Mark.SEEN)
-    wrong = platform_for(fake, tmp_path, token="4242:another-secret")
+    wrong = platform_for(fake, token="4242:another-secret")
     with pytest.raises(UserError) as caught:
         await wrong.run(intake)
     unreachable = replace(platform._options, base_url="http://127.0.0.1:1/bot")
@@ -343,10 +318,10 @@ async def test_the_token_is_in_no_log_and_no_error(
 
 
 async def test_closing_is_quick_even_while_a_poll_hangs(
-    fake: FakeTelegram, intake: FakeIntake, tmp_path: Path
+    fake: FakeTelegram, intake: FakeIntake
 ) -> None:
     loop = asyncio.get_running_loop()
-    async with running(platform_for(fake, tmp_path, poll_s=30.0), intake):
+    async with running(platform_for(fake, poll_s=30.0), intake):
         await fake.wait_for(lambda: len(fake.queue.offsets) >= 1)
         began = loop.time()
     assert loop.time() - began < 2.0

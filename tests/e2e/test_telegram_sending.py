@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,8 @@ async def fake() -> AsyncIterator[FakeTelegram]:
 
 
 @pytest.fixture
-def platform(fake: FakeTelegram, tmp_path: Path) -> TelegramPlatform:
-    return platform_for(fake, tmp_path)
+def platform(fake: FakeTelegram) -> TelegramPlatform:
+    return platform_for(fake)
 
 
 async def test_markdown_arrives_as_entities_without_previews(
@@ -147,23 +148,21 @@ async def test_a_send_whose_answer_is_missing_is_doubtful_and_not_repeated(
     assert len(fake.by_bot(ANNA.id)) == (1 if isinstance(fault, Lost) else 0)
 
 
-async def test_a_hung_send_is_doubtful(fake: FakeTelegram, tmp_path: Path) -> None:
+async def test_a_hung_send_is_doubtful(fake: FakeTelegram) -> None:
     never = asyncio.Event()
     fake.fault("sendMessage", Stall(never))
     with pytest.raises(TransientError) as caught:
-        await platform_for(fake, tmp_path, call_s=0.2).send(at(fake, ANNA.id), Say("x"))
+        await platform_for(fake, call_s=0.2).send(at(fake, ANNA.id), Say("x"))
     never.set()
     assert caught.value.doubtful
 
 
-async def test_a_send_that_never_connected_is_not_doubtful(
-    fake: FakeTelegram, tmp_path: Path
-) -> None:
+async def test_a_send_that_never_connected_is_not_doubtful(fake: FakeTelegram) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/bot"
         with pytest.raises(TransientError) as caught:
-            await platform_for(fake, tmp_path, base_url=url).send(at(fake, ANNA.id), Say("x"))
+            await platform_for(fake, base_url=url).send(at(fake, ANNA.id), Say("x"))
     assert not caught.value.doubtful
     assert fake.token.partition(":")[2] not in str(caught.value)
 
@@ -345,10 +344,10 @@ async def test_a_progress_edit_in_doubt_says_so(
 
 
 async def test_a_draft_is_kept_alive_while_a_step_takes_long(
-    fake: FakeTelegram, tmp_path: Path
+    fake: FakeTelegram,
 ) -> None:
     clock = HeldClock()
-    platform = TelegramPlatform(quick(fake), clock=clock, lock_dir=tmp_path)
+    platform = TelegramPlatform(quick(fake), clock=clock, hold=nullcontext)
     here, nobody = at(fake, ANNA.id), RemoteId("")
     await platform.show_progress(here, 7, None, "building")
     await platform.acknowledge(here, nobody, Mark.WORKING)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -33,10 +32,10 @@ def hook() -> Webhook:
 
 
 async def test_an_update_is_acknowledged_once_it_is_saved(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
+    fake: FakeTelegram, hook: Webhook
 ) -> None:
     intake = FakeIntake()
-    async with running(platform_for(fake, tmp_path, webhook=hook), intake):
+    async with running(platform_for(fake, webhook=hook), intake):
         intake.failures = 2
         fake.say("one")
         fake.say("two")
@@ -48,22 +47,20 @@ async def test_an_update_is_acknowledged_once_it_is_saved(
 
 
 async def test_the_backlog_is_in_before_the_adapter_says_so(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
+    fake: FakeTelegram, hook: Webhook
 ) -> None:
     for number in range(20):
         fake.say(f"m{number}")
     intake = FakeIntake()
-    async with running(platform_for(fake, tmp_path, webhook=hook), intake):
+    async with running(platform_for(fake, webhook=hook), intake):
         assert len(intake.texts) == 20
 
 
-async def test_a_call_without_the_secret_is_turned_away(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
-) -> None:
+async def test_a_call_without_the_secret_is_turned_away(fake: FakeTelegram, hook: Webhook) -> None:
     intake = FakeIntake()
     header = "X-Telegram-Bot-Api-Secret-Token"
     async with (
-        running(platform_for(fake, tmp_path, webhook=hook), intake),
+        running(platform_for(fake, webhook=hook), intake),
         aiohttp.ClientSession() as session,
     ):
         for headers, body, expected in (
@@ -77,43 +74,41 @@ async def test_a_call_without_the_secret_is_turned_away(
 
 
 async def test_a_malformed_update_is_taken_off_the_queue(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
+    fake: FakeTelegram, hook: Webhook
 ) -> None:
     intake = FakeIntake()
-    async with running(platform_for(fake, tmp_path, webhook=hook), intake):
+    async with running(platform_for(fake, webhook=hook), intake):
         fake.push({"message": {"chat": []}})
         fake.say("next")
         await intake.got(1)
     assert fake.queue.hook_answers == [200, 200]
 
 
-async def test_a_press_is_answered(fake: FakeTelegram, tmp_path: Path, hook: Webhook) -> None:
+async def test_a_press_is_answered(fake: FakeTelegram, hook: Webhook) -> None:
     intake = FakeIntake()
     intake.acks = lambda _: Handled("Paused.")
     card = fake.world.post(
         fake.world.private(ANNA), fake.bot, "Goal", buttons=[("Pause", "/goal pause")]
     )
-    async with running(platform_for(fake, tmp_path, webhook=hook), intake):
+    async with running(platform_for(fake, webhook=hook), intake):
         assert await fake.toast(fake.press(card, "Pause")) == "Paused."
 
 
-async def test_polling_takes_a_forgotten_webhook_away(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
-) -> None:
-    async with running(platform_for(fake, tmp_path, webhook=hook), FakeIntake()):
+async def test_polling_takes_a_forgotten_webhook_away(fake: FakeTelegram, hook: Webhook) -> None:
+    async with running(platform_for(fake, webhook=hook), FakeIntake()):
         assert fake.queue.hook
     fake.say("kept")
     intake = FakeIntake()
-    async with running(platform_for(fake, tmp_path), intake):
+    async with running(platform_for(fake), intake):
         assert intake.texts == ["kept"]
 
 
 async def test_a_refused_url_and_a_taken_port_name_the_config_key(
-    fake: FakeTelegram, tmp_path: Path, hook: Webhook
+    fake: FakeTelegram, hook: Webhook
 ) -> None:
     plain = Webhook(url="http://example.org/hook", port=hook.port)
     with pytest.raises(UserError, match=r"platforms\.telegram\.webhook\.url"):
-        await platform_for(fake, tmp_path, webhook=plain).run(FakeIntake())
+        await platform_for(fake, webhook=plain).run(FakeIntake())
     taken = Webhook(url=hook.url, port=fake.port)
     with pytest.raises(UserError, match=r"platforms\.telegram\.webhook"):
-        await platform_for(fake, tmp_path, webhook=taken).run(FakeIntake())
+        await platform_for(fake, webhook=taken).run(FakeIntake())

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -87,6 +87,7 @@ def platform_for(
         people=people or Crowd(),
         clock=RealClock(),
         state_dir=folder,
+        hold=nullcontext,
     )
 
 

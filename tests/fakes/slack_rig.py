@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 from adapters.slack.adapter import SlackPlatform
 from adapters.slack.handover import Known
@@ -51,7 +50,6 @@ def quick(fake: FakeSlack) -> SlackOptions:
 
 def platform_for(
     fake: FakeSlack,
-    folder: Path,
     *,
     clock: Clock | None = None,
     known: Known = lambda *_: True,
@@ -59,7 +57,7 @@ def platform_for(
 ) -> SlackPlatform:
     """An adapter that is not running; `known` says who is no stranger."""
     options = replace(quick(fake), **changes)  # type: ignore[arg-type]
-    return SlackPlatform(options, clock=clock or RealClock(), lock_dir=folder, known=known)
+    return SlackPlatform(options, clock=clock or RealClock(), hold=nullcontext, known=known)
 
 
 @asynccontextmanager

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 from adapters.telegram.adapter import TelegramPlatform
 from adapters.telegram.options import MenuEntry, TelegramOptions
@@ -64,14 +63,13 @@ def quick(fake: FakeTelegram) -> TelegramOptions:
 
 def platform_for(
     fake: FakeTelegram,
-    folder: Path,
     *,
     commands: Sequence[MenuEntry] = MENU,
     **changes: object,
 ) -> TelegramPlatform:
     """An adapter that is not running."""
     options = replace(quick(fake), **changes)  # type: ignore[arg-type]
-    return TelegramPlatform(options, commands=commands, clock=RealClock(), lock_dir=folder)
+    return TelegramPlatform(options, commands=commands, clock=RealClock(), hold=nullcontext)
 
 
 @asynccontextmanager

@@ -17,6 +17,11 @@ from tests.fakes.openai_replies import text
 from tests.fakes.telegram_world import ANNA
 from tests.scenarios.rig import counting, idle_bot, running_bot
 
+TAKEN = (
+    r"^Another process on this machine already runs the bot of platforms\.telegram\.token "
+    r"\(lock file /\S+/telegram-[0-9a-f]{24}\.lock\)\. Stop it, or use another token\.$"
+)
+
 
 async def test_a_goal_of_ten_thousand_words_is_refused_in_words(tmp_path: Path) -> None:
     """Telegram's clients split texts at 4096 units themselves; the API does not care."""
@@ -91,7 +96,7 @@ async def test_a_second_process_on_the_same_data_is_refused(tmp_path: Path) -> N
 async def test_the_same_token_from_another_folder_is_refused(tmp_path: Path) -> None:
     async with running_bot(tmp_path / "one") as bot:
         bot.models.default("main", counting())
-        with pytest.raises(UserError, match="Another process on this machine already runs"):
+        with pytest.raises(UserError, match=TAKEN):
             await live(bot.settings, tmp_path / "two", Choices(platforms=(telegram,)))
         bot.say("hi")
         await bot.heard("Step 1.")
