@@ -14,7 +14,9 @@ import yaml
 from pydantic.fields import FieldInfo
 
 from adapters.slack.menu import manifest
+from core.branches import machine as branches
 from core.commands import COMMANDS
+from core.escalations import machine as escalations
 from core.goals import machine as goals
 from core.sessions import machine as sessions
 from gateway.settings.keys import ANY, fields, group_in
@@ -53,10 +55,15 @@ def state_machines() -> str:
         status.value: sorted(target.value for target in targets)
         for status, targets in goals.EDGES.items()
     }
+    escalation = {
+        state.value: sorted(target.value for target in targets)
+        for state, targets in escalations.EDGES.items()
+    }
     return (
         HEAD
         + diagram("A lane", "core/sessions/machine.py", "Idle", lane)
         + diagram("A goal", "core/goals/machine.py", "active", goal)
+        + diagram("An escalation", "core/escalations/machine.py", "pending_send", escalation)
     )
 
 

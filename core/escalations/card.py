@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.escalations import texts, token
-from core.escalations.machine import GRACE_S, expires_at
 from core.escalations.record import (
     EXACT,
+    GRACE_S,
     NO_MESSAGE,
     Denied,
     Escalation,
@@ -129,7 +129,7 @@ def decided(escalation: Escalation, room: Room) -> Say:
 def reminder(escalation: Escalation) -> Say:
     """A reminder; the card's own buttons answer, so it has none."""
     remote = escalation.copies[0].remote if escalation.copies else NO_MESSAGE
-    return Say(texts.reminder(escalation, expires_at(escalation)), reply_to=remote)
+    return Say(texts.reminder(escalation), reply_to=remote)
 
 
 def _said(escalation: Escalation) -> str:
@@ -156,7 +156,7 @@ def _question(escalation: Escalation, cuts: _Cuts, now: float) -> str:
     parts = [f"✋ {escalation.id}: {head}", *_subject(escalation, cuts)]
     if any(foreign(fact.text) for fact in escalation.exact):
         parts.append(NOT_ASCII)
-    until = texts.moment(max(expires_at(escalation), now + GRACE_S))
+    until = texts.moment(max(escalation.until, now + GRACE_S))
     parts += (
         _what_happens(escalation),
         f"Without an answer until {until}, {texts.no_answer_means(escalation.on_timeout)}.",

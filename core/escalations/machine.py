@@ -34,11 +34,9 @@ from core.escalations.events import (
     TimeCame,
     Trail,
 )
-from core.escalations.record import SETTLED, Copy, Escalation, State
+from core.escalations.record import GRACE_S, SETTLED, Copy, Escalation, State
 from core.messages import Principal
 
-GRACE_S = 900.0
-"""A card never expires sooner after it was sent or after start-up."""
 DRIFT_S = 60.0
 """From this difference of the clocks on, an expiry waits."""
 HOLD_S = 300.0
@@ -92,17 +90,11 @@ def advance(escalation: Escalation, event: EscalationEvent) -> Change:
             assert_never(event)
 
 
-def expires_at(escalation: Escalation) -> float:
-    """When it really expires, as things stand: never within the grace after its card."""
-    graces = (copy.at + GRACE_S for copy in escalation.copies)
-    return max(escalation.expires, escalation.hold_until, *graces)
-
-
 def due(escalation: Escalation) -> float | None:
     """When its next reminder or its expiry comes; None unless it is open."""
     if escalation.state is not State.OPEN:
         return None
-    end = expires_at(escalation)
+    end = escalation.until
     reminder = _next_reminder(escalation)
     return end if reminder is None else min(end, reminder)
 
@@ -156,7 +148,7 @@ def _person(escalation: Escalation, event: Answered | LaterPressed) -> Change:
 
 
 def _later(escalation: Escalation, event: LaterPressed) -> Change:
-    confirm = Confirm(texts.quieted(escalation, expires_at(escalation)), event.by)
+    confirm = Confirm(texts.quieted(escalation), event.by)
     if escalation.quiet:
         return escalation, (confirm,)
     escalation = replace(escalation, quiet=True)
@@ -174,7 +166,7 @@ def _refuse(
 def _time_came(escalation: Escalation, event: TimeCame) -> Change:
     if escalation.state is not State.OPEN:
         return escalation, ()  # decided meanwhile; one that waits to be sent ends by SendFailed
-    if event.now >= expires_at(escalation):
+    if event.now >= escalation.until:
         return _expire(escalation, event)
     told = escalation.reminded
     if not escalation.quiet and escalation.sent is not None:

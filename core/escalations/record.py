@@ -18,6 +18,8 @@ from core.messages import Address, Principal, RemoteId, Role, SessionId, TurnId
 NO_MESSAGE = RemoteId("")
 MAX_OPEN = 5
 """How many may wait for an answer in one lane."""
+GRACE_S = 900.0
+"""A card never expires sooner after it was sent or after start-up."""
 
 
 class Kind(StrEnum):
@@ -204,6 +206,12 @@ class Escalation:
     def sent(self) -> float | None:
         """When its first card was confirmed, None before."""
         return min((copy.at for copy in self.copies), default=None)
+
+    @property
+    def until(self) -> float:
+        """When it really expires, as things stand."""
+        graces = (copy.at + GRACE_S for copy in self.copies)
+        return max(self.expires, self.hold_until, *graces)
 
     @property
     def exact(self) -> tuple[Fact, ...]:

@@ -116,9 +116,9 @@ def taken(escalation: Escalation) -> str:
     return decision(escalation)
 
 
-def quieted(escalation: Escalation, due: float) -> str:
+def quieted(escalation: Escalation) -> str:
     """The confirmation of Later."""
-    return f"{escalation.id} stays open until {moment(due)}, without reminders."
+    return f"{escalation.id} stays open until {moment(escalation.until)}, without reminders."
 
 
 def echo(escalation: Escalation, text: str) -> str:
@@ -126,10 +126,10 @@ def echo(escalation: Escalation, text: str) -> str:
     return f"Taken as your answer to {escalation.id}: {line(text, WHY)}"
 
 
-def reminder(escalation: Escalation, due: float) -> str:
+def reminder(escalation: Escalation) -> str:
     """A reminder, as a reply to the card."""
     return (
-        f"⏰ {escalation.id} still waits: {REASONS[escalation.purpose]}. Until {moment(due)}; "
+        f"⏰ {escalation.id} still waits: {REASONS[escalation.purpose]}. Until {moment(escalation.until)}; "
         f"then {no_answer_means(escalation.on_timeout)}. /pending shows it."
     )
 
@@ -170,7 +170,7 @@ def _entry(one: Escalation) -> str:
     state = "" if one.state is State.OPEN else " (not shown yet)"
     return (
         f"· {one.id}{state}, {REASONS[one.purpose]}: {line(what, BRIEF)}\n"
-        f"  {how_to(one)}. Until {moment(one.expires)}. May answer: {who_may(one)}."
+        f"  {how_to(one)}. Until {moment(one.until)}. May answer: {who_may(one)}."
     )
 
 
