@@ -55,6 +55,10 @@ def state_machines() -> str:
         status.value: sorted(target.value for target in targets)
         for status, targets in goals.EDGES.items()
     }
+    branch = {
+        status.value: sorted(target.value for target in targets)
+        for status, targets in branches.EDGES.items()
+    }
     escalation = {
         state.value: sorted(target.value for target in targets)
         for state, targets in escalations.EDGES.items()
@@ -63,6 +67,7 @@ def state_machines() -> str:
         HEAD
         + diagram("A lane", "core/sessions/machine.py", "Idle", lane)
         + diagram("A goal", "core/goals/machine.py", "active", goal)
+        + diagram("A branch table's run", "core/branches/machine.py", "validating", branch)
         + diagram("An escalation", "core/escalations/machine.py", "pending_send", escalation)
     )
 

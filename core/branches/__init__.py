@@ -1,0 +1,1 @@
+"""Branch tables: foreseen outcomes, worked through by a cheap child, an overseer and people."""
