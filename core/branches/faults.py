@@ -42,12 +42,14 @@ class Fault:
 class TableError(UserError):
     """A table cannot be used. `faults` holds all of them, `str()` tells the first five."""
 
-    def __init__(self, faults: Iterable[Fault], what: str = "branch_table") -> None:
+    def __init__(
+        self, faults: Iterable[Fault], what: str = "nothing was started: branch_table"
+    ) -> None:
         self.faults = tuple(faults)
         told = "; ".join(str(fault) for fault in self.faults[:FAULTS_TOLD])
         more = len(self.faults) - FAULTS_TOLD
         rest = f"; and {more} more" if more > 0 else ""
-        super().__init__(f"{what} cannot be used, so nothing was started. {told}{rest}")
+        super().__init__(f"{what} cannot be used. {told}{rest}")
 
     @property
     def code(self) -> Code:

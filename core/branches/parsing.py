@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from core.branches.faults import Code, TableError
@@ -26,6 +27,7 @@ from core.branches.table import (
 )
 from core.errors import UserError
 from core.fence import one_line
+from core.replies import whole_json
 from core.transcript import Json
 
 MAX_BRANCHES = 12
@@ -48,7 +50,7 @@ _DEFAULT_FIX = (
 )
 
 ReadText: TypeAlias = Callable[[str], Json]
-"""Reads YAML, of which JSON is a part, into plain values. Raises UserError or ValueError."""
+"""Reads YAML into plain values. Raises UserError or ValueError."""
 
 
 def parse(
@@ -117,6 +119,8 @@ def _from_text(text: str, read_text: ReadText, reading: Reading) -> object:
     if len(text) > TEXT_CHARS:
         reading.bad("", f"the text is too long; at most {TEXT_CHARS:,} characters")
         return None
+    with suppress(ValueError):  # not all JSON is YAML: that has rules of its own for characters
+        return whole_json(text)
     try:
         return read_text(text)
     except (UserError, ValueError) as error:
@@ -136,14 +140,16 @@ class _Tables(Outcomes):
 
     def table(self, given: object) -> Table:
         """A whole table in the object form."""
-        if given is None and self.faults:  # the text could not be read, which says it all
+        fields: Mapping[str, object] = {}
+        if given is not None or not self.faults:  # else its text could not be read: that says it
+            fields = self.fields(given, "", _TABLE_KEYS)
+        if not isinstance(given, dict):
             return Table(conditions=(), default=Report())
-        fields = self.fields(given, "", _TABLE_KEYS)
         conditions = self.conditions(fields.get("conditions", []), ())
         default: Branch = Report()
         if "default" in fields:
             default = self.branch(fields["default"], "default")
-        elif isinstance(given, dict):
+        else:
             self.fault(Code.MISSING_DEFAULT, "default", f"there is none; {_DEFAULT_FIX}")
         return Table(
             conditions=conditions,
