@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from core.cooldowns import CoolDowns
 from core.ports import Clock
 
 MINUTE_S = 60.0
@@ -27,16 +28,16 @@ class Pacing:
         self._clock = clock
         self._limit = group_per_minute
         self._gap_s = progress_gap_s
-        self._cool: dict[int, float] = {}
-        self._cool_extras: dict[int, float] = {}
+        self._all: CoolDowns[int] = CoolDowns(clock)
+        self._extras: CoolDowns[int] = CoolDowns(clock)
+        self._progress: CoolDowns[int] = CoolDowns(clock)
         self._sent: dict[int, deque[float]] = {}
-        self._progress: dict[int, float] = {}
         self._forget_over = FORGET_OVER
 
     def wait_s(self, chat: int) -> float:
         """Seconds until a message may go out; 0.0 for now."""
         now = self._clock.monotonic()
-        wait = max(0.0, self._cool.get(chat, now) - now)
+        wait = self._all.wait_s(chat)
         sent = self._window(chat, now)
         if len(sent) >= self._limit:
             wait = max(wait, sent[-self._limit] + MINUTE_S - now)
@@ -50,23 +51,20 @@ class Pacing:
 
     def cool(self, chat: int, seconds: float, *, extras_only: bool = False) -> None:
         """Hold the chat; a refused reaction (`extras_only`) holds up no answer."""
-        book = self._cool_extras if extras_only else self._cool
-        book[chat] = max(book.get(chat, 0.0), self._clock.monotonic() + seconds)
+        (self._extras if extras_only else self._all).cool(chat, seconds)
 
     def extras_allowed(self, chat: int) -> bool:
         """Whether reactions and typing may be sent."""
-        now = self._clock.monotonic()
-        return max(self._cool.get(chat, 0.0), self._cool_extras.get(chat, 0.0)) <= now
+        return not (self._all.wait_s(chat) or self._extras.wait_s(chat))
 
     def take_progress(self, chat: int) -> bool:
         """Whether a progress update may go out now; counts it when it may."""
-        now = self._clock.monotonic()
-        gap = self._gap_s * (4 if is_group(chat) else 1)
-        if not self.extras_allowed(chat) or now - self._progress.get(chat, now - gap) < gap:
+        if not self.extras_allowed(chat) or self._progress.wait_s(chat):
             return False
-        if len(self._window(chat, now)) + RESERVE >= max(self._limit, RESERVE + 1):
+        sent = self._window(chat, self._clock.monotonic())
+        if len(sent) + RESERVE >= max(self._limit, RESERVE + 1):
             return False
-        self._progress[chat] = now
+        self._progress.cool(chat, self._gap_s * (4 if is_group(chat) else 1))
         self.spend(chat)
         return True
 
@@ -79,16 +77,10 @@ class Pacing:
         return sent
 
     def _forget(self) -> None:
-        """Drop what has passed, so that a year of chats costs nothing."""
-        books = (self._cool, self._cool_extras, self._progress)
-        if max(len(self._sent), *map(len, books)) <= self._forget_over:
+        """Drop the groups whose minute has passed, so that a year of them costs nothing."""
+        if len(self._sent) <= self._forget_over:
             return
         now = self._clock.monotonic()
-        for book in books:
-            for chat in [c for c, at in book.items() if at + MINUTE_S < now]:
-                del book[chat]
-        for chat in [c for c in self._sent if not self._window(c, now)]:
-            del self._sent[chat]
+        self._sent = {chat: sent for chat, sent in self._sent.items() if self._window(chat, now)}
         # Twice what is left: a busy minute is not gone through again at every message.
-        left = max(len(self._sent), *map(len, books))
-        self._forget_over = max(FORGET_OVER, 2 * left)
+        self._forget_over = max(FORGET_OVER, 2 * len(self._sent))

@@ -196,12 +196,3 @@ def test_progress_keeps_its_distance_and_the_workspaces_limit() -> None:
     assert [pacing.take_progress(f"C{n}") for n in range(2, 5)] == [True, True, False]
     clock.at += 61.0
     assert pacing.take_progress("C4")
-
-
-def test_thousands_of_channels_are_forgotten_again() -> None:
-    clock = HeldClock()
-    pacing = Pacing(clock, extras_per_minute=10**9, progress_gap_s=0.0)
-    for number in range(5_000):
-        clock.at += 0.1
-        pacing.take_progress(f"C{number}")
-    assert len(pacing._progress) < 4_000
