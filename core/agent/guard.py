@@ -6,6 +6,7 @@ Pure: it looks at calls and makes results; it may not run anything.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, groupby, takewhile
@@ -103,7 +104,7 @@ def _repeats(before: Sequence[ToolResult], call: ToolCall) -> int:
 
 
 def _goes_round(before: Sequence[ToolResult], call: ToolCall) -> bool:
-    """Whether the call ran often enough, and since then every call came at least twice and gave
+    """Whether the call ran often enough, and since then no call was new to the turn and each gave
     one result. A call that is new, or that polls something that moves, makes a repetition fair:
     the tests are run again after each change.
 
@@ -118,7 +119,10 @@ def _goes_round(before: Sequence[ToolResult], call: ToolCall) -> bool:
     texts: dict[tuple[str, str], list[str]] = {}
     for result, key in list(zip(ran, keys, strict=True))[rounds[0] :]:
         texts.setdefault(key, []).append(result.text)
-    return all(len(told) > 1 and len({*told} - {INTERRUPTED}) <= 1 for told in texts.values())
+    times = Counter(keys)
+    return all(
+        times[key] > 1 and len({*told} - {INTERRUPTED}) <= 1 for key, told in texts.items()
+    )
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

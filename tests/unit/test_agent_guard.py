@@ -73,6 +73,10 @@ def test_a_change_lets_what_was_refused_be_tried_again() -> None:
     assert told("w n w r", begin=FOUR_ROUNDS) == [guard.CIRCLING, "", "", ""]
 
 
+def test_a_call_of_earlier_in_the_turn_is_no_change() -> None:
+    assert told("x w x r", begin=f"x {FOUR_ROUNDS}") == ["", guard.CIRCLING] * 2
+
+
 def test_the_same_check_after_each_change_is_never_refused() -> None:
     assert told("a t b t c t d t e t f t") == [""] * 12
 
