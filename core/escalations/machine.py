@@ -107,11 +107,10 @@ def _next_reminder(escalation: Escalation) -> float | None:
 
 
 def _in_chat(escalation: Escalation, event: CardSent | CardAdopted | ReminderSent) -> Change:
-    if escalation.shown_in(event.remote):
-        return escalation, ()  # told twice of one message
     match event:
         case ReminderSent(remote):
-            return replace(escalation, reminders=(*escalation.reminders, remote)), ()
+            known = tuple(one for one in escalation.reminders if one != remote)
+            return replace(escalation, reminders=(*known, remote)), ()
         case CardSent(remote, at):
             return _shown(escalation, Copy(remote, at), Audit(Trail.SENT, detail=remote))
         case CardAdopted(remote, at):
@@ -121,6 +120,8 @@ def _in_chat(escalation: Escalation, event: CardSent | CardAdopted | ReminderSen
 
 
 def _shown(escalation: Escalation, copy: Copy, audit: Audit) -> Change:
+    if any(known.remote == copy.remote for known in escalation.copies):
+        return escalation, ()  # told twice of one message
     escalation = replace(escalation, copies=(*escalation.copies, copy))
     if escalation.state is State.PENDING_SEND:
         escalation = replace(escalation, state=State.OPEN)

@@ -270,7 +270,8 @@ def _addressed(order: Order, by: Principal, scene: Scene) -> _Target | Ambiguous
     live = scene.live
     if order.number is not None:
         named = scene.numbered(order.number)
-        if named is not None and (order.sure or (named.live and order.rest)):
+        followed = bool(order.rest) or order.verb is Verb.DENY
+        if named is not None and (order.sure or (named.live and followed)):
             return _Target(named, order.rest, named=True)
         if order.sure:
             return Refused(texts.unknown_id(order.number, live))

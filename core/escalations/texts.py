@@ -129,8 +129,9 @@ def echo(escalation: Escalation, text: str) -> str:
 def reminder(escalation: Escalation) -> str:
     """A reminder, as a reply to the card."""
     return (
-        f"⏰ {escalation.id} still waits: {REASONS[escalation.purpose]}. Until {moment(escalation.until)}; "
-        f"then {no_answer_means(escalation.on_timeout)}. /pending shows it."
+        f"⏰ {escalation.id} still waits: {REASONS[escalation.purpose]}. "
+        f"Until {moment(escalation.until)}; then {no_answer_means(escalation.on_timeout)}. "
+        "/pending shows it."
     )
 
 
