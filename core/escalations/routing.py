@@ -123,12 +123,9 @@ def press(push: Push, scene: Scene) -> Resolution:
     """What a press on a card's button means. The scene is of the place where it was pressed, and
     holds the escalation that the token's hash was found with, wherever that is pinned."""
     pressed = token.decode(push.data)
-    named = [
-        one for one in scene.escalations if pressed and token.matches(pressed.token, one.tokens)
-    ]
-    if pressed is None or not named:
+    escalation = _owner(pressed, scene)
+    if pressed is None or escalation is None:
         return Refused(texts.UNKNOWN_BUTTON)
-    escalation = named[0]
     others = (one for one in scene.escalations if one is not escalation)
     elsewhere = place(push.address) != place(escalation.address)
     if elsewhere or not push.remote or any(one.shown_in(push.remote) for one in others):

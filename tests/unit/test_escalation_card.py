@@ -403,6 +403,7 @@ def test_before_the_decision_there_is_nothing_to_tell() -> None:
 
 def test_a_lane_has_at_most_five_open_questions() -> None:
     assert objection(command(), MAX_OPEN - 1) is None
+    assert objection(escalation(Kind.CHOOSE), 0) is None
     assert objection(command(), MAX_OPEN) == texts.too_many()
 
 
