@@ -469,6 +469,25 @@ def test_what_comes_late_changes_nothing() -> None:
         assert advance(second, event) == (second, ())
 
 
+def test_an_overseer_s_first_reply_does_not_count_for_its_second_question() -> None:
+    state = said(found(begun(LIST), DEFAULT), Unusable("no JSON"))
+    for event in (OverseerSpoke(1, Resolve("", "done")), OverseerFailed(1, "slow")):
+        assert advance(state, event) == (state, ())
+
+
+def test_what_becomes_of_the_first_question_does_not_count_for_the_second() -> None:
+    state = found(answered(asked("text"), Wrote("try again")), "c1")
+    assert run_of(state).rounds == 2
+    late: list[Event] = [
+        Expired(1),
+        NotDeliverable(1, "gone"),
+        HumanAnswered(1, Declined(), "Bela"),
+        HumanAnswered(1, Wrote("something else"), "Bela"),
+    ]
+    for event in late:
+        assert advance(state, event) == (state, ())
+
+
 def test_a_second_report_waits_for_nothing() -> None:
     state, _ = advance(begun(LIST), ChildReported(1, "{}"))
     assert advance(state, ChildReported(1, "other")) == (state, ())
