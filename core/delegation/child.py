@@ -97,6 +97,7 @@ class Child:
             constraints=task.profile.constraints if task.profile else "",
             criteria=[criteria.words(criterion) for criterion in task.criteria],
             feedback=mend,
+            small=isinstance(task.worker, Agent) and around.staff.small(task.worker),
         )
         return Run(
             task=task,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.agent.prompts import ENVIRONMENT, TOOL_ADVICE
+from core.agent.prompts import ENVIRONMENT, SHORT_PERSONA, SHORT_RULES, TOOL_ADVICE
 
 PERSONA = (
     "You are a worker of Pursuit. Another agent has handed you one task. You carry it out with"
@@ -30,11 +30,6 @@ your tools really did.
 - End with a report in plain text without tool calls: the result first, then what you changed \
 (the paths), what you checked and how, and what is left. Short: your reader pays for each line."""
 
-SHORT_RULES = """\
-Do the task with the functions; never only describe it. Use relative paths. Do one small step at \
-a time. When the task is done, say in one or two sentences what you did. Never claim what you \
-have not done."""
-
 FEEDBACK = """\
 # An earlier run was judged
 The task was worked on before, and the work is in the workspace. An independent judge found these \
@@ -45,9 +40,9 @@ criteria not met. Mend that; leave alone what is right.
 def system(*, persona: str, toolsets: Sequence[str], small: bool) -> str:
     """The child's system prompt; a profile's `persona` replaces the first layer. `small` is for
     the embedded model."""
-    first = persona.strip() or PERSONA
     if small:
-        return f"{first}\n\n{SHORT_RULES}"
+        return f"{persona.strip() or SHORT_PERSONA}\n\n{SHORT_RULES}"
+    first = persona.strip() or PERSONA
     advice = [f"- {text}" for name, text in TOOL_ADVICE.items() if name in toolsets]
     tools = "\n".join(["# Tools", *advice]) if advice else ""
     return "\n\n".join(layer for layer in (first, RULES, tools, ENVIRONMENT) if layer)
@@ -60,8 +55,14 @@ def brief(
     constraints: str = "",
     criteria: Sequence[str] = (),
     feedback: str = "",
+    small: bool = False,
 ) -> str:
-    """The child's first message: what binds it comes first, then the task."""
+    """The child's first message: what binds it comes first, then the task. To the `small` model
+    it is said as a person would: headings make it go on when all is done, and criteria make it
+    believe that it is."""
+    if small:
+        lines = (constraints, goal, context, feedback)
+        return "\n".join(line.strip() for line in lines if line.strip())
     numbered = "\n".join(f"{n}. {text}" for n, text in enumerate(criteria, 1))
     blocks = (
         ("# Constraints\n", constraints.strip()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.prompts import ENVIRONMENT, TOOL_ADVICE
+from core.agent.prompts import ENVIRONMENT, SHORT_PERSONA, SHORT_RULES, TOOL_ADVICE
 from core.delegation import prompts
 
 TOOLSETS = ("terminal", "file")
@@ -45,10 +45,17 @@ def test_a_child_is_told_to_report_and_that_nobody_answers() -> None:
 
 def test_the_small_model_is_told_little_and_keeps_its_persona() -> None:
     text = prompts.system(persona="", toolsets=TOOLSETS, small=True)
-    assert text == f"{prompts.PERSONA}\n\n{prompts.SHORT_RULES}"
+    assert text == f"{SHORT_PERSONA}\n\n{SHORT_RULES}"
     assert len(text) < 700
     own = prompts.system(persona="You are Cody.", toolsets=TOOLSETS, small=True)
-    assert own == f"You are Cody.\n\n{prompts.SHORT_RULES}"
+    assert own == f"You are Cody.\n\n{SHORT_RULES}"
+
+
+def test_the_small_model_is_told_its_task_as_a_person_would() -> None:
+    text = prompts.brief(
+        "do it", context="It is old.", constraints="Never push.", criteria=["c"], small=True
+    )
+    assert text == "Never push.\ndo it\nIt is old."
 
 
 def test_a_brief_of_a_goal_alone_is_the_task() -> None:
