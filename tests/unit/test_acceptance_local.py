@@ -45,13 +45,28 @@ async def test_a_pass_with_a_quote_from_a_call_is_believed() -> None:
     assert (await judged("a.txt was written", calls="wrote a.txt")).verdict == "PASS"
 
 
+async def test_a_file_that_no_call_speaks_of_was_not_made_whatever_is_claimed() -> None:
+    verdict = await judged("b.txt was written", calls="wrote a.txt", said="I wrote b.txt")
+    assert verdict.verdict == "FAIL"
+    assert verdict.criteria[0].why == "no call of the agent speaks of b.txt"
+
+
+@pytest.mark.parametrize("criterion", ["b.txt was not changed", "the answer names b.txt"])
+async def test_leaving_a_file_alone_or_naming_it_needs_no_call(criterion: str) -> None:
+    assert (await judged(criterion)).verdict == "UNVERIFIED"
+
+
+async def test_of_a_runner_whose_calls_nobody_saw_nothing_is_refuted() -> None:
+    unseen = replace(WORK, receipts=None)
+    assert (await judged("b.txt was written", work=unseen)).verdict == "UNVERIFIED"
+
+
 @pytest.mark.parametrize(
     ("criterion", "calls", "said"),
     [
         ("the tests were run", "", ""),
         ("the tests were run", "", "ran the tests"),
         ("the tests were run", "12 passed", ""),
-        ("b.txt was written", "wrote a.txt", "I wrote a.txt and b.txt"),
     ],
 )
 async def test_a_claim_proves_nothing_about_the_world(

@@ -39,6 +39,8 @@ _WORDS = (
 )
 _ABOUT_WORDS = re.compile(_WORDS, re.IGNORECASE)
 """A criterion that speaks of what an answer says; all others are about the world."""
+_DENIES = re.compile(r"\b(not|no|never|without|nothing|none|un\w+)\b|n't\b", re.IGNORECASE)
+"""A criterion that may be met by leaving something alone."""
 
 
 def request(work: Delivered, asked: Mapping[int, str], timeout_s: float) -> Request:
@@ -75,6 +77,21 @@ def _evidence(criterion: str, said: str, calls: str) -> str:
     if not all(name in calls for name in named_files(criterion)):
         calls = ""
     return f"{calls}\n{said}" if _ABOUT_WORDS.search(criterion) else calls
+
+
+def refuted(work: Delivered, asked: Mapping[int, str]) -> dict[int, str]:
+    """Why a criterion cannot have been met, by its number, whatever the model makes of it: it
+    wants something of a file that none of the agent's calls speaks of."""
+    if work.receipts is None:
+        return {}
+    calls = digest(work.receipts, len(work.receipts))
+    found: dict[int, str] = {}
+    for n, text in asked.items():
+        if _DENIES.search(text) or _ABOUT_WORDS.search(text):
+            continue
+        if untouched := [name for name in named_files(text) if name not in calls]:
+            found[n] = f"no call of the agent speaks of {untouched[0]}"
+    return found
 
 
 def _question(*, task: str, calls: str, said: str, asked: Mapping[int, str]) -> str:

@@ -156,7 +156,8 @@ class _Bench:
             request = local.request(work, asked, self.judge.timeout_s)
             evidence = local.evidence(work, asked)
             read = partial(read_reply, evidence=evidence, quotes=local.QUOTES, strict=True)
-            return request, read
+            against = local.refuted(work, asked)
+            return request, lambda said: _corrected(read(said), against)
         request = prompts.request(work, asked, self.judge.timeout_s)
         evidence = dict.fromkeys(asked, prompts.evidence(work))
         # Of a runner's calls nothing is known: its judge must show where its pass comes from.
@@ -168,6 +169,14 @@ class _Bench:
         if isinstance(said, Silence):
             return Unreadable(said.why), (said.usage,)
         return said, (said.usage,)
+
+
+def _corrected(reading: Reading | Unreadable, against: Mapping[int, str]) -> Reading | Unreadable:
+    """The reading, with what the host knows better."""
+    if isinstance(reading, Unreadable):
+        return reading
+    known = {n: Graded(n, Grade.FAIL, why=why) for n, why in against.items()}
+    return replace(reading, graded={**reading.graded, **known})
 
 
 def _with_complaint(request: Request, why: str) -> Request:
