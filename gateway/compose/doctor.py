@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
-import platformdirs
 
 from adapters.discord.options import API_BASE
 from adapters.discord.probe import probe as probe_discord
@@ -38,6 +37,7 @@ from gateway.doctor.processes import check_processes, holder
 from gateway.settings import Choice, Settings, chosen, secrets_of
 from gateway.settings.choice import jobs
 from gateway.settings.schema import LOCAL_MODEL
+from gateway.token_lock import locks_folder
 
 SANDBOX = "sandbox"
 CALL_S = 30.0
@@ -67,7 +67,7 @@ async def examine(settings: Settings, file: Path | None, data: Path) -> list[Fin
 
 def _processes(settings: Settings, data: Path) -> Iterator[Finding]:
     lock = data / LOCK_NAME
-    locks = platformdirs.user_state_path("pursuit") / "locks"
+    locks = locks_folder()
     yield from check_processes(lock, locks, _tokens(settings))
     if holder(lock) is None:
         yield from check_ports(_ports(settings))
