@@ -120,9 +120,7 @@ def _goes_round(before: Sequence[ToolResult], call: ToolCall) -> bool:
     for result, key in list(zip(ran, keys, strict=True))[rounds[0] :]:
         texts.setdefault(key, []).append(result.text)
     times = Counter(keys)
-    return all(
-        times[key] > 1 and len({*told} - {INTERRUPTED}) <= 1 for key, told in texts.items()
-    )
+    return all(times[key] > 1 and len({*told} - {INTERRUPTED}) <= 1 for key, told in texts.items())
 
 
 def _key(call: ToolCall) -> tuple[str, str]:
