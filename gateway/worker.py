@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
@@ -281,7 +281,10 @@ def _pinned(begun: Begun) -> str:
 
 
 def _dump_prefix(prefix: Prefix) -> str:
-    tools: list[Mapping[str, Json]] = [asdict(tool) for tool in prefix.tools]
+    tools: list[Mapping[str, Json]] = [  # `asdict` would copy the schemas, which takes a while
+        {"name": t.name, "description": t.description, "parameters": dict(t.parameters)}
+        for t in prefix.tools
+    ]
     return json.dumps({"system": prefix.system, "tools": tools}, ensure_ascii=False)
 
 
