@@ -20,6 +20,8 @@ from core.messages import Role
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
+FAILURES_AWAITED = 2
+"""A server that has failed so often is tried again, but no session waits for that."""
 STEADY_S = 60.0
 """A connection that held this long was a good one: the next pause is short again."""
 STARTING = "it is still starting"
@@ -105,6 +107,7 @@ class _Server:
         """Connect, stay, and connect again."""
         backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         loop = asyncio.get_running_loop()
+        failures = 0
         while True:
             started = loop.time()
             try:
@@ -113,7 +116,8 @@ class _Server:
             except TransientError as error:
                 self._connection = None
                 missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
-                self.down(str(error), final=missing)
+                failures += 1
+                self.down(str(error), final=missing or failures >= FAILURES_AWAITED)
             if loop.time() - started > STEADY_S:
                 backoff.reset()
             await backoff.pause()

@@ -17,7 +17,7 @@ from core.delegation.acceptance import criteria
 from core.delegation.acceptance.criteria import Criterion
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Ruling, Verdict, feedback
-from core.delegation.acceptance.verify import Host, examine, verify
+from core.delegation.acceptance.verify import Host, examine, missing, verify
 from core.delegation.child_log import ChildLog
 from core.delegation.kept import Kept
 from core.delegation.ports import ChildRef
@@ -25,6 +25,7 @@ from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
 from core.delegation.worker import Agent
 from core.delegation.working import Run, Surroundings, stored_receipts, work
+from core.errors import UserError
 from core.evidence import receipt_line
 from core.ports import Line, ToolContext, Usage
 from core.sessions.ports import ReceiptOf
@@ -61,7 +62,7 @@ class Child:
     """The most characters of its report that its parent reads."""
 
     async def result(self) -> ChildResult:
-        """Work the task to its result. Raises `UserError` for a worker that cannot start."""
+        """Work the task to its result."""
         first = await self._round(self.ref)
         if not (self.task.retry and _refuted(first)):
             return await self._result((first,), first)
@@ -74,7 +75,7 @@ class Child:
         kept = Kept.load(run.state.kept)
         done, receipts = kept.work, stored_receipts(run)
         if done is None:
-            done, receipts = await work(self.around, run)
+            done, receipts = await self._work(run)
             kept = await _keep(run, Kept(done))
         if first is not None:
             receipts = first.receipts + receipts
@@ -88,6 +89,13 @@ class Child:
             calls=run.state.calls + run.log.calls,
             began=run.state.began,
         )
+
+    async def _work(self, run: Run) -> tuple[Work, tuple[ReceiptOf, ...]]:
+        """Let the worker work. One that cannot start has failed; what was asked is checked."""
+        try:
+            return await work(self.around, run)
+        except UserError as error:
+            return Work(status=Status.FAILED, error=str(error)), ()
 
     async def _open(self, ref: ChildRef, mend: str) -> Run:
         around, task = self.around, self.task
@@ -115,12 +123,13 @@ class Child:
         What the host found is kept before a judge is asked: a command is run once."""
         self.say("being checked")
         wanted, found = self.task.criteria, kept.found
+        host = Host(self.around.checks, self.context)
         if found is None:
-            host = Host(self.around.checks, self.context)
             found = await examine(wanted, delivered, host)
             kept = await _keep(run, replace(kept, found=found))
         judge, ask = self.around.staff.judge(), run.log.judge.ask
-        verdict, _ = await verify(wanted, delivered, found, judge, ask)
+        absent = await missing(wanted, host) if judge.small else frozenset()
+        verdict, _ = await verify(wanted, delivered, found, judge, ask, absent)
         return await _keep(run, replace(kept, verdict=verdict))
 
     def _delivered(self, done: Work, receipts: Sequence[ReceiptOf]) -> Delivered:

@@ -80,7 +80,8 @@ class ChildResult:
         """It in a few words for people."""
         word = self.work.status.value
         if self.verdict is not None:
-            word = f"{word}, {self.verdict.verdict}"
+            checks = "" if self.work.status is Status.OK else "checks "
+            word = f"{word}, {checks}{self.verdict.verdict}"
         return f"{one_line(self.title, 40)}: {word}"
 
     def to_json(self) -> dict[str, Json]:

@@ -199,7 +199,7 @@ class _Plan:
         return Runner(command=command, args=tuple(args or ()))
 
     def _check_runner(self, fields: TaskFields, profile: Profile | None) -> None:
-        if self.who.role is not Role.OWNER and not (profile is not None and profile.members):
+        if self.who.role is not Role.OWNER and not self._open_to_members(fields, profile):
             raise UserError(
                 "This local agent runner is for owners, and this turn has a member's rights. Go "
                 "on without it, or say in the answer that an owner must ask for this."
@@ -217,9 +217,23 @@ class _Plan:
                 "its own. Leave that out, or name a profile that runs on a model."
             )
 
+    def _open_to_members(self, fields: TaskFields, profile: Profile | None) -> bool:
+        """Only as its profile has it: with the owner's key a member chooses no program, and none
+        of its arguments."""
+        sources = (fields, self.call)
+        own = any(_has(source, name) for source in sources for name in ("acp_command", "acp_args"))
+        return profile is not None and profile.members and not own
+
     def _model(self, fields: TaskFields, profile: Profile | None) -> tuple[Ranked, str]:
         catalogue, parent = self.offer.catalogue, self.offer.parent(self.caller)
-        if wanted := fields.model or self.call.model:
+        wanted = fields.model or self.call.model
+        own = profile.model.name if profile and profile.model else ""
+        if wanted and wanted != own:
+            if profile is not None and profile.bound:
+                raise UserError(
+                    f"profile {profile.name} has a connection of its own, so it takes no other "
+                    "model. Leave model out, or name another profile."
+                )
             return tiers.named(catalogue, parent, wanted), ""
         if profile is not None and profile.model is not None:
             tiers.check(profile.model, f"profile {profile.name}", catalogue, parent)

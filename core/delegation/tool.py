@@ -66,9 +66,11 @@ class DelegateTask:
         began = around.clock.monotonic()
         board = Board.of([task.title for task in tasks], around.clock.monotonic)
         context.progress(board.text)
-        seats = [Seat(around, task, board, number, context) for number, task in enumerate(tasks)]
+        assigned = [
+            Assignment(around, task, board, number, context) for number, task in enumerate(tasks)
+        ]
         slots = self._slots_of(context)
-        results = await together(seat.fill(call.id, slots) for seat in seats)
+        results = await together(one.work_out(call.id, slots) for one in assigned)
         receipt = result.receipt(results, around.clock.monotonic() - began)
         return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
 
@@ -83,8 +85,8 @@ class DelegateTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A child's place in its call and on the board."""
+class Assignment:
+    """A task of a call, in the hands of its child, with its seat on the board."""
 
     around: Surroundings
     task: Task
@@ -92,7 +94,7 @@ class Seat:
     number: int
     context: ToolContext
 
-    async def fill(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult:
+    async def work_out(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult:
         """Let the child work as soon as there is a slot. A worker that cannot start is a failed
         result, for its siblings go on."""
         turn = TurnRef(self.context.address.key, TurnId(self.context.turn), self.context.attempt)

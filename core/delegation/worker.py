@@ -49,7 +49,8 @@ class Profile:
     model. `toolsets` None inherits the parent's, an empty one means none. `max_iterations` None
     takes `delegation.max_iterations`. `persona` replaces the first layer of the child's system
     prompt; `constraints` stand before its task. `members` matters for runners alone: whether
-    members may have it started, and not owners only.
+    members may have it started, and not owners only. `bound` says that its model is called over
+    a connection of its own (a proxy, an address or a key), which no other model of a call has.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Profile:
     persona: str = ""
     constraints: str = ""
     members: bool = False
+    bound: bool = False
 
     @property
     def title(self) -> str:

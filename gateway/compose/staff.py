@@ -94,7 +94,10 @@ class ConfiguredStaff:
             return at
         own, place = self._settings.delegation.profiles[name], self._place
         if own.base_url is not None:
+            # The provider's key is for the provider's own address.
+            moved = own.base_url != at.base_url
             at = replace(at, base_url=own.base_url, base_url_key=place(name, "base_url"))
+            at = replace(at, api_key="") if moved else at
         if own.api_key is not None:
             key = own.api_key.get_secret_value()
             at = replace(at, api_key=key, api_key_key=place(name, "api_key"))
@@ -149,6 +152,8 @@ class ConfiguredStaff:
             persona=own.system_prompt or "",
             constraints=own.constraints or "",
             members=own.members,
+            bound=any((own.proxy, own.base_url, own.api_key, own.api_mode))
+            or bool(self._settings.unset_below(("delegation", "profiles", name))),
         )
 
     def _model_of(self, name: str) -> Ranked | None:

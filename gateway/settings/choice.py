@@ -51,7 +51,7 @@ def chosen(settings: Settings, job: Job) -> Choice:
             return _of_task(settings, settings.auxiliary.compaction, _lowest_tier(settings))
         case "acceptance_judge":
             judge = settings.auxiliary.acceptance_judge
-            return _of_task(settings, judge, _lowest_tier(settings))
+            return _of_task(settings, judge, _lowest_tier(settings, independent=True))
 
 
 def raw(settings: Settings, provider: str, model_id: str, tier: int | None = None) -> Choice:
@@ -118,7 +118,12 @@ def _of_task(settings: Settings, task: Task, default: str) -> Choice:
     return raw(settings, task.provider, task.model or "")
 
 
-def _lowest_tier(settings: Settings) -> str:
-    """The weakest model's name: the highest tier number, the agent's own among equals."""
+def _lowest_tier(settings: Settings, *, independent: bool = False) -> str:
+    """The weakest model's name: the highest tier number, among equals the agent's own, or for an
+    `independent` judge another."""
     agent = chosen(settings, "agent").name
-    return max(settings.models, key=lambda name: (settings.models[name].tier, name == agent))
+
+    def rank(name: str) -> tuple[int, bool]:
+        return settings.models[name].tier, (name == agent) is not independent
+
+    return max(settings.models, key=rank)

@@ -17,6 +17,7 @@ Fault: TypeAlias = tuple[KeyPath, str]
 
 _CONNECTION = ("base_url", "api_key", "api_mode", "proxy")
 _OF_A_MODEL = ("model", "provider", *_CONNECTION, "tier")
+_OF_OUR_AGENT = ("toolsets", "max_iterations", "system_prompt")
 _OF_A_RUNNER = ("acp_args", "acp_mode", "acp_env", "acp_network", "members")
 _NO_RUNNER = "goes with `acp_command`, which is not set: "
 _NAME_IT = "name the runner's program there"
@@ -71,6 +72,10 @@ def _runner(profile: Profile, path: KeyPath, given: set[str]) -> Iterator[Fault]
             "local runner; keep one of them"
         )
         yield (*path, "acp_command"), text
+    for key in _OF_OUR_AGENT:
+        if key in given:
+            text = "goes with a model: a local runner has tools and a prompt of its own; remove it"
+            yield (*path, key), text
     yield from _program(profile.acp_command, (*path, "acp_command"), "acp_args")
 
 

@@ -390,3 +390,10 @@ def _lives(pid: int) -> bool:
 async def _end_session(url: str, session: str) -> None:
     async with httpx2.AsyncClient() as client:
         await client.delete(url, headers={"mcp-session-id": session})
+
+
+async def test_an_address_that_refuses_holds_no_session_up() -> None:
+    """Well within the patience of `running`, though it has a thousand seconds to connect."""
+    refusing = ServerOptions(name="away", url="http://127.0.0.1:9/mcp", start_s=1_000.0)
+    async with running(refusing) as rig:
+        assert "away" in rig.servers.faults()

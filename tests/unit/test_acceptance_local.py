@@ -45,20 +45,39 @@ async def test_a_pass_with_a_quote_from_a_call_is_believed() -> None:
     assert (await judged("a.txt was written", calls="wrote a.txt")).verdict == "PASS"
 
 
-async def test_a_file_that_no_call_speaks_of_was_not_made_whatever_is_claimed() -> None:
-    verdict = await judged("b.txt was written", calls="wrote a.txt", said="I wrote b.txt")
+async def refuted(criterion: str, absent: str = "b.txt", work: Delivered = WORK) -> Verdict:
+    words = [{"n": 1, "calls": "wrote a.txt", "said": "", "why": "w", "result": "pass"}]
+    model = ScriptedModel([Reply(json.dumps({"criteria": words}))])
+    verdict, _ = await verify(
+        parse(criterion), work, (), small(model), absent=frozenset(absent.split())
+    )
+    return verdict
+
+
+@pytest.mark.parametrize("criterion", ["b.txt was written", "the file `b.txt` exists"])
+async def test_a_file_that_is_not_there_was_not_made_whatever_is_claimed(criterion: str) -> None:
+    verdict = await refuted(criterion)
     assert verdict.verdict == "FAIL"
-    assert verdict.criteria[0].why == "no call of the agent speaks of b.txt"
+    assert verdict.criteria[0].why == "b.txt is not there, and no call of the agent speaks of it"
 
 
-@pytest.mark.parametrize("criterion", ["b.txt was not changed", "the answer names b.txt"])
-async def test_leaving_a_file_alone_or_naming_it_needs_no_call(criterion: str) -> None:
-    assert (await judged(criterion)).verdict == "UNVERIFIED"
+@pytest.mark.parametrize(
+    ("criterion", "absent"),
+    [
+        ("b.txt was written", ""),
+        ("b.txt was not written", "b.txt"),
+        ("options, e.g. a seed, are written down", "e.g"),
+        ("it is written in Node.js", "Node.js"),
+    ],
+)
+async def test_nothing_else_is_refuted(criterion: str, absent: str) -> None:
+    assert (await refuted(criterion, absent)).verdict != "FAIL"
 
 
-async def test_of_a_runner_whose_calls_nobody_saw_nothing_is_refuted() -> None:
-    unseen = replace(WORK, receipts=None)
-    assert (await judged("b.txt was written", work=unseen)).verdict == "UNVERIFIED"
+async def test_a_file_that_a_call_speaks_of_anywhere_is_not_refuted() -> None:
+    command = f"python3 gen.py {'--option ' * 40} > b.txt"
+    work = replace(WORK, receipts=(ran(command, 0), wrote("a.txt")))
+    assert (await refuted("b.txt was written", work=work)).verdict != "FAIL"
 
 
 @pytest.mark.parametrize(

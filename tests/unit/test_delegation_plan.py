@@ -683,3 +683,19 @@ def test_a_parent_that_nobody_ranked_has_the_rights_of_the_lowest_tier() -> None
     stranger = replace(CALLER, model="stranger")
     with pytest.raises(UserError, match="above your own tier"):
         planned({"goal": "do it", "model": "mid"}, caller=stranger)
+
+
+def test_a_member_chooses_no_program_and_no_arguments_with_an_owners_key() -> None:
+    opened = replace(PER_CALL, profiles=(replace(LOCAL, members=True),))
+    for own in ({"acp_command": "bash"}, {"acp_args": ["-c", "env"]}):
+        with pytest.raises(UserError, match="for owners"):
+            planned({"goal": "a", "profile": "local", **own}, opened, role=Role.MEMBER)
+        assert planned({"goal": "a", "profile": "local", **own}, opened)
+
+
+def test_no_other_model_leaves_a_profiles_own_connection() -> None:
+    bound = replace(OFFER, profiles=(replace(CODER, model=MID, bound=True),))
+    with pytest.raises(UserError, match="profile coder has a connection of its own"):
+        planned({"goal": "a", "profile": "coder", "model": "tiny"}, bound)
+    [own] = planned({"goal": "a", "profile": "coder", "model": "mid"}, bound)
+    assert own.client == "coder", "its own model is called as the profile says"

@@ -116,6 +116,9 @@ def test_a_runner_takes_no_key_of_a_model(loaded: Load, key: str) -> None:
     ("keys", "says"),
     [
         ("acp_args: [--acp]", "acp_args: goes with `acp_command`, which is not set"),
+        ("acp_command: claude, toolsets: [file]", "toolsets: goes with a model"),
+        ("acp_command: claude, max_iterations: 3", "max_iterations: goes with a model"),
+        ("acp_command: claude, system_prompt: Be", "system_prompt: goes with a model"),
         ("acp_mode: text", "acp_mode: goes with `acp_command`"),
         ("acp_env: {A: b}", "acp_env: goes with `acp_command`"),
         ("model: small, acp_network: true", "acp_network: goes with `acp_command`"),

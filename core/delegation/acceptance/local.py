@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from core.delegation.acceptance.prompts import Delivered, digest
-from core.evidence import named_files
+from core.evidence import FILE_NAME, named_files
 from core.fence import clip, fenced, plain
 from core.ports import Request
 from core.transcript import Assistant, Entry, Json, User
@@ -41,6 +41,11 @@ _ABOUT_WORDS = re.compile(_WORDS, re.IGNORECASE)
 """A criterion that speaks of what an answer says; all others are about the world."""
 _DENIES = re.compile(r"\b(not|no|never|without|nothing|none|un\w+)\b|n't\b", re.IGNORECASE)
 """A criterion that may be met by leaving something alone."""
+_MADE = re.compile(
+    rf"({FILE_NAME})[`'\"]?\s+(?:(?:was|is|has been|must be|should be|must|should)\s+)?"
+    r"(?:written|created|saved|made|produced|generated|exists?)\b",
+    re.IGNORECASE,
+)
 
 
 def request(work: Delivered, asked: Mapping[int, str], timeout_s: float) -> Request:
@@ -79,18 +84,23 @@ def _evidence(criterion: str, said: str, calls: str) -> str:
     return f"{calls}\n{said}" if _ABOUT_WORDS.search(criterion) else calls
 
 
-def refuted(work: Delivered, asked: Mapping[int, str]) -> dict[int, str]:
+def made_files(text: str) -> tuple[str, ...]:
+    """The files that a criterion wants to be made ("a.txt was written"), none where it may be met
+    by leaving something alone."""
+    return () if _DENIES.search(text) else tuple(_MADE.findall(text))
+
+
+def refuted(work: Delivered, asked: Mapping[int, str], absent: Collection[str]) -> dict[int, str]:
     """Why a criterion cannot have been met, by its number, whatever the model makes of it: it
-    wants something of a file that none of the agent's calls speaks of."""
-    if work.receipts is None:
-        return {}
-    calls = digest(work.receipts, len(work.receipts))
+    wants a file to be made that the host found `absent` and that no call speaks of."""
+    spoken = "\n".join(
+        f"{seen.arguments}\n{seen.receipt.path}\n{seen.result}" for seen in work.receipts or ()
+    )
     found: dict[int, str] = {}
     for n, text in asked.items():
-        if _DENIES.search(text) or _ABOUT_WORDS.search(text):
-            continue
-        if untouched := [name for name in named_files(text) if name not in calls]:
-            found[n] = f"no call of the agent speaks of {untouched[0]}"
+        for name in made_files(text):
+            if name in absent and name not in spoken:
+                found[n] = f"{name} is not there, and no call of the agent speaks of it"
     return found
 
 

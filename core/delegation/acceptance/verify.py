@@ -5,7 +5,7 @@ judge for the rest. A judge that gives no word makes a verdict UNVERIFIED, never
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, assert_never
@@ -63,14 +63,24 @@ async def examine(
     )
 
 
+async def missing(criteria: Sequence[Criterion], host: Host) -> frozenset[str]:
+    """The files that the host does not find, of those that judged criteria want to be made."""
+    texts = (criterion.text for criterion in criteria if isinstance(criterion, Judged))
+    names = {name for text in texts for name in local.made_files(text)}
+    looked = {name: await host.checks.exists(host.context, name) for name in sorted(names)}
+    return frozenset(name for name, finding in looked.items() if finding.met is False)
+
+
 async def verify(
     criteria: Sequence[Criterion],
     work: Delivered,
     found: Sequence[Graded],
     judge: Judge,
     ask: Ask = ask_directly,
+    absent: Collection[str] = frozenset(),
 ) -> tuple[Verdict, tuple[Usage, ...]]:
-    """Hold the work against its criteria, of which `examine` has `found` some. Failures are
+    """Hold the work against its criteria, of which `examine` has `found` some; `absent` are the
+    files that `missing` found, against which the small judge's word is held. Failures are
     verdicts, not raises; also gives what the judge's calls used, two at most."""
     graded = {each.n: each for each in found}
     asked = {n: c.text for n, c in enumerate(criteria, 1) if isinstance(c, Judged)}
@@ -79,7 +89,7 @@ async def verify(
     blank = Verdict(criteria=(), judge=judge.model.name, independent=work.model != judge.ranked.id)
     if error := work.unfinished or _too_long(work.output, judge):
         return _without_word(graded, asked, replace(blank, error=error)), ()
-    reading, used = await _Bench(judge, ask).question(work, asked)
+    reading, used = await _Bench(judge, ask, absent).question(work, asked)
     if isinstance(reading, Unreadable):
         return _without_word(graded, asked, replace(blank, error=reading.why)), used
     graded |= reading.graded
@@ -136,6 +146,7 @@ class _Bench:
 
     judge: Judge
     ask: Ask
+    absent: Collection[str]
 
     async def question(
         self, work: Delivered, asked: Mapping[int, str]
@@ -156,7 +167,7 @@ class _Bench:
             request = local.request(work, asked, self.judge.timeout_s)
             evidence = local.evidence(work, asked)
             read = partial(read_reply, evidence=evidence, quotes=local.QUOTES, strict=True)
-            against = local.refuted(work, asked)
+            against = local.refuted(work, asked, self.absent)
             return request, lambda said: _corrected(read(said), against)
         request = prompts.request(work, asked, self.judge.timeout_s)
         evidence = dict.fromkeys(asked, prompts.evidence(work))
