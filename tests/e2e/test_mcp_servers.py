@@ -20,6 +20,7 @@ from adapters.mcp.options import ServerOptions
 from adapters.mcp.servers import McpServers
 from core.messages import Role
 from tests.fakes.mcp_rig import Rig, misfit, real, running, web_server
+from tests.scenarios.rig import eventually
 
 together = pytest.mark.asyncio(loop_scope="module")
 SECRET = "s3cret-value-of-the-bot"
@@ -364,7 +365,7 @@ async def test_an_end_that_is_cut_short_leaves_no_process_either() -> None:
             lives[0].cancel()
             await asyncio.sleep(0)
         await asyncio.wait(lives)
-        assert not any(_lives(pid) for pid in pids)
+        await eventually(lambda: not any(_lives(pid) for pid in pids) or None)
 
 
 async def test_the_end_does_not_wait_for_a_call() -> None:
