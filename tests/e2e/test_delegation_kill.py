@@ -49,7 +49,8 @@ async def test_after_every_kill_each_child_goes_on_where_it_was(
         async with gateway(config, tmp_path / "data", **environ):
             said = await bot.heard("All done.", within_s=30)
         assert said.count("All done.") == 1
-        logged = (bot.workspace() / "log.txt").read_text().split()
+        log = bot.workspace() / "log.txt"  # not there when every first call was cut
+        logged = log.read_text().split() if log.exists() else []
         assert sorted(logged) == sorted(set(logged)), "a completed call was repeated"
         told = json.loads(bot.models.of("main")[-1].said())
         assert [result["status"] for result in told] == ["ok"] * 3
