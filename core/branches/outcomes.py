@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from core.branches import template
 from core.branches.faults import Code
-from core.branches.reading import Reading, kind
+from core.branches.reading import Reading
 from core.branches.table import (
     DAY_S,
     Branch,
@@ -20,6 +20,7 @@ from core.branches.table import (
     Route,
 )
 from core.fence import one_line
+from core.replies import kind
 
 MIN_OPTIONS, MAX_OPTIONS = 2, 8
 MIN_TIMEOUT_S, MAX_TIMEOUT_S = 10, 30 * 86_400

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from core.branches.faults import Code, TableError
 from core.branches.outcomes import Outcomes
-from core.branches.reading import Reading, below, kind
+from core.branches.reading import Reading, below
 from core.branches.table import (
     DEFAULT_DEPTH,
     MAX_CONDITIONS,
@@ -27,7 +27,7 @@ from core.branches.table import (
 )
 from core.errors import UserError
 from core.fence import one_line
-from core.replies import whole_json
+from core.replies import kind, whole_json
 from core.transcript import Json
 
 MAX_BRANCHES = 12

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from core.branches.faults import Code, Fault
 from core.fence import one_line
+from core.replies import kind
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -91,23 +92,6 @@ def below(path: str, key: object) -> str:
     if not _PLAIN_KEY.match(name):
         name = repr(one_line(name, 40))
     return f"{path}.{name}" if path else name
-
-
-def kind(value: object) -> str:
-    """What a value is, in a word."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
 
 
 def _blank(value: object) -> bool:

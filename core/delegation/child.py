@@ -155,7 +155,7 @@ class Child:
         )
 
     def failed(self, error: str) -> ChildResult:
-        """The result of a child whose worker could not start."""
+        """The result of a child that could not go on."""
         return self._blank(Work(status=Status.FAILED, error=error))
 
     def _blank(self, done: Work) -> ChildResult:

@@ -103,7 +103,7 @@ class Offer:
         """The model of the agent that delegates; one that nobody ranked is of the lowest tier."""
         own = self.profile(caller.client).model if caller.client else None
         found = own or next((m for m in self.catalogue if m.name == caller.model), None)
-        lowest = max((model.tier for model in self.catalogue), default=1)
+        lowest = tiers.lowest(self.catalogue).tier if self.catalogue else 1
         return found or Ranked(caller.model, lowest, caller.model)
 
 

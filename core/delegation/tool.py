@@ -95,8 +95,8 @@ class Assignment:
     context: ToolContext
 
     async def work_out(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult:
-        """Let the child work as soon as there is a slot. A worker that cannot start is a failed
-        result, for its siblings go on."""
+        """Let the child work as soon as there is a slot. A fault that it does not survive, such as
+        a full disk, is its failed result: its siblings go on."""
         turn = TurnRef(self.context.address.key, TurnId(self.context.turn), self.context.attempt)
         child = Child(
             self.around,

@@ -7,12 +7,12 @@ on a thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from adapters.mcp.options import ServerOptions
 from adapters.mcp.servers import McpServers
+from adapters.mcp.tool import Keep
 from adapters.workspace.orphans import OWNER, owner_of
 from adapters.workspace.tools import WorkspaceTools
 from core.delegation.ports import AskPermission, RunnerEnd, Runners
@@ -22,8 +22,6 @@ from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from adapters.mcp.offers import Connect
-
-Keep: TypeAlias = Callable[[ToolContext, str], Awaitable[str]]
 
 
 def mcp_servers(settings: Settings, data: Path, keep: Keep) -> McpServers | None:

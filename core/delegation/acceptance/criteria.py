@@ -10,6 +10,7 @@ from typing import TypeAlias, assert_never
 from core.delegation.acceptance import late_schema
 from core.errors import UserError
 from core.fence import one_line
+from core.replies import kind
 from core.transcript import Json
 
 MAX_CRITERIA = 8
@@ -133,7 +134,7 @@ def _criterion(item: object, at: str) -> Criterion:
     if isinstance(item, str):
         return Judged(_text(item, at).strip())
     if not isinstance(item, dict):
-        raise UserError(f"{at}: it must be a text or an object, not {_kind(item)}.")
+        raise UserError(f"{at}: it must be a text or an object, not {kind(item)}.")
     if len(item) != 1 or next(iter(item)) not in _CHECKS:
         given = ", ".join(one_line(str(key), 40) for key in list(item)[:4]) or "none"
         raise UserError(
@@ -161,7 +162,7 @@ def _command_succeeds(value: object, at: str) -> Criterion:
 
 def _json_schema(value: object, at: str) -> Criterion:
     if not isinstance(value, dict):
-        raise UserError(f"{at} takes a JSON schema as an object, not {_kind(value)}.")
+        raise UserError(f"{at} takes a JSON schema as an object, not {kind(value)}.")
     if why := late_schema.complaint(value):
         raise UserError(f"{at}: {why}.")
     return JsonSchema(value)
@@ -178,7 +179,7 @@ _CHECKS: Mapping[str, Callable[[object, str], Criterion]] = {
 def _text(value: object, at: str, *, blank: bool = False) -> str:
     """A text; `blank` when it may be of white space alone."""
     if not isinstance(value, str):
-        raise UserError(f"{at} takes a text, not {_kind(value)}.")
+        raise UserError(f"{at} takes a text, not {kind(value)}.")
     if not value or not (blank or value.strip()):
         raise UserError(f"{at}: the text is empty.")
     if len(value) > MAX_TEXT:
@@ -188,19 +189,3 @@ def _text(value: object, at: str, *, blank: bool = False) -> str:
     if "\0" in value or value.encode(errors="replace").decode() != value:
         raise UserError(f"{at}: the text holds a NUL or half of a character.")
     return value
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from core.delegation.acceptance.prompts import Delivered, digest
+from core.delegation.acceptance.prompts import Delivered, digest, strict_object
 from core.evidence import FILE_NAME, named_files
 from core.fence import clip, fenced, plain
 from core.ports import Request
@@ -118,7 +118,7 @@ def _question(*, task: str, calls: str, said: str, asked: Mapping[int, str]) -> 
 
 def _schema(numbers: Sequence[int]) -> dict[str, Json]:
     entries: list[Json] = [_entry(n) for n in numbers]
-    return _object(
+    return strict_object(
         {
             "criteria": {
                 "type": "array",
@@ -131,7 +131,7 @@ def _schema(numbers: Sequence[int]) -> dict[str, Json]:
 
 
 def _entry(n: int) -> dict[str, Json]:
-    return _object(
+    return strict_object(
         {
             "n": {"const": n},
             "calls": {"type": "string", "maxLength": 120},
@@ -140,15 +140,6 @@ def _entry(n: int) -> dict[str, Json]:
             "result": {"type": "string", "enum": ["pass", "fail", "unclear"]},
         }
     )
-
-
-def _object(fields: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
 
 
 def _words(*words: tuple[str, str, str, str]) -> Assistant:

@@ -125,13 +125,16 @@ def _schema() -> dict[str, Json]:
         "why": {"type": "string"},
         "result": {"type": "string", "enum": ["pass", "fail", "unclear"]},
     }
-    return _object({"criteria": {"type": "array", "items": _object(entry)}, "reasoning": _TEXT})
+    return strict_object(
+        {"criteria": {"type": "array", "items": strict_object(entry)}, "reasoning": _TEXT}
+    )
 
 
 _TEXT: Json = {"type": "string"}
 
 
-def _object(fields: dict[str, Json]) -> dict[str, Json]:
+def strict_object(fields: dict[str, Json]) -> dict[str, Json]:
+    """The JSON schema of an object that has all of these fields and no other."""
     return {
         "type": "object",
         "properties": fields,
