@@ -117,11 +117,13 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     quoted: str = ""
     """The text of the message this one replies to, "" for none."""
+    replies_to: RemoteId = RemoteId("")
+    """The id of that message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """A press on a button; `command` is the command line the button stands for."""
+    """A press on a button; `command` is what the button stands for, see `Button`."""
 
     address: Address
     dedupe: str
@@ -150,7 +152,8 @@ Inbound: TypeAlias = Message | Press | Moved
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button that stands for a command line of at most 60 bytes, such as `/goal pause`."""
+    """A button that stands for a command line, such as `/goal pause`, or carries the token of a
+    question to a person (`core.escalations.token`); at most 64 bytes of ASCII."""
 
     label: str
     command: str

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from core.escalations.card import Room
 from core.messages import (
     Ack,
     Address,
@@ -156,14 +157,15 @@ Line: TypeAlias = "str | Callable[[], str]"
 class Caller:
     """Which agent makes a call: the name of its model, the toolsets it was given, and how deep it
     works below the turn, whose own agent is at depth 0; `path` is its place there, "" for that one
-    (see `core.delegation.ports.ChildRef`). `client` is the profile whose provider serves the
-    model, "" where the catalogue's does."""
+    (see `core.delegation.ports.ChildRef`), and `call` the turn's own call that it works for.
+    `client` is the profile whose provider serves the model, "" where the catalogue's does."""
 
     model: str = ""
     client: str = ""
     toolsets: tuple[str, ...] = ()
     depth: int = 0
     path: str = ""
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,18 @@ class ToolContext:
     caller: Caller = field(default_factory=Caller)
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The call has asked a person and goes on when they have answered: it is run again then. `note`
+    stands in for its result as long as that takes."""
+
+    call: ToolCall
+    note: str
+
+
+Ran: TypeAlias = ToolResult | Waiting
+
+
 class Tool(Protocol):
     """Something the model can call."""
 
@@ -189,7 +203,7 @@ class Tool(Protocol):
     resumable: bool
     """Re-attached after a restart instead of being reported as interrupted."""
 
-    async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def run(self, call: ToolCall, context: ToolContext) -> Ran:
         """Carry the call out. Faults of the call are results (`receipt.ok` false), not raises.
 
         Cancelling must end what the call started, within 2 s.
@@ -235,6 +249,15 @@ class Health:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that the platform has taken: its id, and when by the platform's own clock (epoch
+    seconds), by ours where it does not tell."""
+
+    remote: RemoteId
+    at: float
+
+
 Hold: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Keeps a bot to this process while entered; raises UserError where another one has it."""
 
@@ -264,8 +287,15 @@ class Platform(Protocol):
         and the whole as a file. Pure and deterministic: a restart must cut alike."""
         ...
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
-        """Post one message; markup that the platform refuses goes out as plain text.
+    @property
+    def room(self) -> Room:
+        """How much text one message with buttons holds, measured as the platform counts it when
+        it is rendered; within it nothing is split, cut or sent as a file."""
+        ...
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
+        """Post one message; markup that the platform refuses goes out as plain text. Buttons that
+        do not fit one row of three stand in a list.
 
         `key` (at most 25 characters) is the message's own in all its tries, "" for one that has
         one only.

@@ -30,10 +30,12 @@ from core.ports import (
     FailureKind,
     Model,
     ModelFailure,
+    Ran,
     Reply,
     Request,
     ToolSpec,
     Usage,
+    Waiting,
 )
 from core.transcript import ToolCall, ToolResult, User
 
@@ -43,8 +45,8 @@ STEPS_BETWEEN_FOLDS = 4
 class ToolRunner(Protocol):
     """Runs a call in the turn's own context. Faults of the call are results, not raises."""
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Carry the call out to its end."""
+    async def run(self, call: ToolCall) -> Ran:
+        """Carry the call out to its end, or as far as it goes without a person's answer."""
         ...
 
 
@@ -110,7 +112,15 @@ class OutOfBudget:
     sentence: str
 
 
-TurnResult: TypeAlias = Answered | Failed | OutOfBudget
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """The turn cannot go on before a person has answered what these calls asked; it is taken up
+    again then. The calls behind them in their step have not started."""
+
+    waiting: tuple[Waiting, ...]
+
+
+TurnResult: TypeAlias = Answered | Failed | OutOfBudget | Parked
 Emit: TypeAlias = Callable[[events.TurnEvent], None]
 
 
@@ -142,7 +152,8 @@ class _Turn:
     fold_failed_at: int = -1
 
     async def outcome(self) -> TurnResult:
-        await self._run_calls()
+        if waiting := await self._run_calls():
+            return Parked(waiting=waiting)
         while True:
             if self._fold_is_due():
                 await self._fold()
@@ -151,7 +162,8 @@ class _Turn:
                     return refused
                 case Reply() as reply:
                     earlier = {result.call.id for result in self.trace.results}
-                    outcome = await self._use(guard.with_own_ids(reply, earlier))
+                    taken = earlier | self.start.taken
+                    outcome = await self._use(guard.with_own_ids(reply, taken))
                 case ModelFailure() as failure:
                     outcome = await self._mend(failure)
             if outcome is not None:
@@ -206,8 +218,8 @@ class _Turn:
             return await self._answer(reply)
         n, options = self.trace.n, self.agent.options
         if not self._is_over():
-            await self._run_calls(Replied(n, reply))
-            return None
+            waiting = await self._run_calls(Replied(n, reply))
+            return Parked(waiting=waiting) if waiting else None
         error = prompts.OUT_OF_STEPS.format(most=options.max_steps, key=options.steps_key)
         return Failed(error=error if n >= options.max_steps else prompts.STUCK, permanent=True)
 
@@ -215,21 +227,24 @@ class _Turn:
         """Whether the turn's next reply must be its answer."""
         return self.trace.n >= self.agent.options.max_steps or guard.stuck(self.trace.entries)
 
-    async def _run_calls(self, *pending: StepWrite) -> None:
-        """End what is open of the step, group after group in the order given.
+    async def _run_calls(self, *pending: StepWrite) -> tuple[Waiting, ...]:
+        """End what is open of the step, group after group in the order given, up to one that has
+        to wait for a person: what stands behind it was meant to come after it.
 
         `pending` is the step's reply when it is new: it is committed with its first call's start.
         """
         trace = reduce(advance, pending, self.trace)
         for group in guard.side_by_side(trace.waiting, self.agent.options.resumable):
-            await self._run_group(group, trace, pending)
+            if waiting := await self._run_group(group, trace, pending):
+                return waiting
             pending = ()
+        return ()
 
     async def _run_group(
         self, group: Sequence[ToolCall], trace: Trace, pending: Sequence[StepWrite]
-    ) -> None:
+    ) -> tuple[Waiting, ...]:
         """End calls that run at the same time; their results are kept in the order given, as a
-        turn that is taken up again finds them."""
+        turn that is taken up again finds them. Those that wait for a person stay open."""
         done: dict[str, ToolResult] = {}
         for call in group:
             begun = call.id in trace.started
@@ -237,13 +252,20 @@ class _Turn:
                 done[call.id] = own
         starts = [Started(trace.n, call.id) for call in group if call.id not in trace.started]
         to_run = [call for call in group if call.id not in done]
+        waiting: list[Waiting] = []
         if to_run:
             if begins := (*pending, *starts):
                 await self._commit(*begins)
             pending, starts = (), []
-            done |= {result.call.id: result for result in await together(map(self._run, to_run))}
-        ends = [Finished(trace.n, done[call.id]) for call in group]
-        await self._commit(*pending, *starts, *ends)
+            for ran in await together(map(self._run, to_run)):
+                if isinstance(ran, Waiting):
+                    waiting.append(ran)
+                else:
+                    done[ran.call.id] = ran
+        ends = [Finished(trace.n, done[call.id]) for call in group if call.id in done]
+        if writes := (*pending, *starts, *ends):
+            await self._commit(*writes)
+        return tuple(waiting)
 
     def _answer_for(self, call: ToolCall, *, begun: bool, cut: bool) -> ToolResult | None:
         """The host's own result for a call that must not run, None for one that runs now.
@@ -251,11 +273,13 @@ class _Turn:
         A refused call counts as begun with its group, and is refused again when the group is
         taken up again.
         """
+        if begun and call.id in self.start.asked:
+            return None
         if begun and call.name not in self.agent.options.resumable:
             return guard.interrupted(call)
         return guard.refusal(self.trace.results, call, cut=cut)
 
-    async def _run(self, call: ToolCall) -> ToolResult:
+    async def _run(self, call: ToolCall) -> Ran:
         self.emit(events.ToolStarted(call, events.call_summary(call)))
         return await self.tools.run(call)
 

@@ -82,7 +82,9 @@ class TurnInput:
     `history` is the session's transcript before this turn (after its last checkpoint, whose
     summary comes first as a User entry), `inputs` what this turn answers, `steps` what an
     earlier attempt had stored. `pinned` is text that a compaction must keep word for word (the
-    goal, its contract and criteria).
+    goal, its contract and criteria). `asked` are the ids of calls that asked a person and were not
+    carried out since: each is run again and asks what came of it. `taken` are ids that no call of
+    this turn may have.
     """
 
     turn: int
@@ -90,6 +92,8 @@ class TurnInput:
     inputs: tuple[User, ...]
     steps: tuple[Step, ...] = ()
     pinned: str = ""
+    asked: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
 
 
 class TurnLog(Protocol):

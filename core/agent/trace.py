@@ -7,9 +7,10 @@ It decides nothing and may not call a model, a tool or the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from types import MappingProxyType
 from typing import assert_never
 
 from core.agent.steps import (
@@ -58,10 +59,14 @@ class Trace:
         count, summary = self.fold
         return (User(summary), *self.entries[count:])
 
-    def closed(self, text: str) -> tuple[Entry, ...]:
-        """The entries with `text` as the result of every open call: providers refuse a
-        history that leaves calls open."""
-        return self.entries + tuple(Result(call.id, text) for call in self.waiting)
+    def closed(
+        self, text: str, notes: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[Entry, ...]:
+        """The entries with its note, or else `text`, as the result of every open call: providers
+        refuse a history that leaves calls open."""
+        return self.entries + tuple(
+            Result(call.id, notes.get(call.id, text)) for call in self.waiting
+        )
 
 
 def replay(start: TurnInput, counted: int = 0) -> Trace:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from core.errors import PermanentError, TransientError, UserError
 from core.messages import Principal, Role, lowest
-from core.ports import Tool, ToolContext, ToolSpec
+from core.ports import Ran, Tool, ToolContext, ToolSpec, Waiting
 from core.tools.tool import one_line
 from core.transcript import Receipt, ToolCall, ToolResult
 
@@ -119,7 +119,7 @@ class Registry:
         """The tools of which that is so."""
         return frozenset(name for name, tool in self._all().items() if tool.resumable)
 
-    async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def run(self, call: ToolCall, context: ToolContext) -> Ran:
         """Carry a call out. Faults of the call are results with `receipt.ok` false."""
         tool = self._all().get(call.name)
         if tool is None or tool.toolset not in self._granted:
@@ -128,9 +128,10 @@ class Registry:
         if refused := refusal(context.principal, call.name, least):
             return _fault(call, refused)
         try:
-            return _storable(await tool.run(call, context))
+            ran = await tool.run(call, context)
         except (UserError, PermanentError, TransientError, OSError) as error:
             return _fault(call, str(error) or type(error).__name__)
+        return ran if isinstance(ran, Waiting) else _storable(ran)
 
     async def close_turn(self, turn: int) -> None:
         """End what calls of that turn left running, tool by tool."""

@@ -6,12 +6,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
-from core.ports import ToolContext, ToolSpec
+from core.ports import Ran, ToolContext, ToolSpec, Waiting
 from core.tools.arguments import A, parse
 from core.tools.definitions import Definition
 from core.transcript import Receipt, ToolCall, ToolResult
 
 SUMMARY_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The call waits for a person; see `core.ports.Waiting`."""
+
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Outcome:
     receipt: Receipt
 
 
-CarryOut: TypeAlias = Callable[[A, ToolContext, str], Awaitable[Outcome]]
+CarryOut: TypeAlias = Callable[[A, ToolContext, str], Awaitable[Outcome | Pending]]
 """The doing: arguments, context and the call's id. Raises UserError for a fault of the call."""
 
 CloseTurn: TypeAlias = Callable[[int], Awaitable[None]]
@@ -50,10 +57,12 @@ class DefinedTool(Generic[A]):
         self._carry_out = carry_out
         self._close_turn = close_turn
 
-    async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def run(self, call: ToolCall, context: ToolContext) -> Ran:
         """Carry the call out; bad arguments raise UserError, which the registry tells."""
         arguments = parse(self._arguments, call.arguments, call.name)
         outcome = await self._carry_out(arguments, context, call.id)
+        if isinstance(outcome, Pending):
+            return Waiting(call, outcome.note)
         return ToolResult(call, outcome.text, outcome.receipt)
 
     async def close_turn(self, turn: int) -> None:
