@@ -20,7 +20,7 @@ from pathlib import Path
 from adapters.sqlite.database import FILE_NAME, open_database
 from adapters.sqlite.store import SqliteStore
 from core.messages import Address, PlatformName, Principal, Role
-from core.sessions.ports import Arrival, Said
+from core.sessions.arrivals import Arrival, Said
 from gateway.clock import SystemClock
 
 BATCH = 100

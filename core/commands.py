@@ -89,6 +89,18 @@ COMMANDS: tuple[CommandSpec, ...] = (
     CommandSpec(
         "steer", "Send a message that the running turn reads at its next step", ("/steer <text>",)
     ),
+    CommandSpec("pending", "What waits for an answer in this chat", ("/pending",)),
+    CommandSpec("approve", "Say yes to what was asked", ("/approve E7: yes, to exactly that",)),
+    CommandSpec(
+        "deny",
+        "Say no to what was asked, or that you will not answer",
+        ("/deny E7 <reason>: no; the reason may be left out",),
+    ),
+    CommandSpec(
+        "answer",
+        "Answer a question in words or with an option's number",
+        ("/answer E7 <text>: in your words", "/answer E7 2: the second option"),
+    ),
     CommandSpec("status", "What this chat is doing right now", ("/status",)),
     CommandSpec("usage", "Tokens and cost: this session, its goal, today", ("/usage",)),
     CommandSpec(

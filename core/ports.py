@@ -186,8 +186,8 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The call has asked a person and goes on when they have answered: it is run again then. `note`
-    stands in for its result as long as that takes."""
+    """The call has asked a person and goes on when they have answered: it is run again then.
+    `note` stands in for its result as long as that takes."""
 
     call: ToolCall
     note: str

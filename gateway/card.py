@@ -16,7 +16,8 @@ from core.messages import Address, Button, LaneKey, RemoteId, Say
 from core.ports import Platform
 from core.sessions.lane_tasks import LaneTasks
 from core.sessions.machine import CARD_ACTIVE, CARD_PAUSED
-from core.sessions.ports import CardFacts, Store
+from core.sessions.outgoing import CardFacts
+from core.sessions.ports import Store
 from gateway.delivery import REPEAT
 from gateway.platforms import Platforms
 

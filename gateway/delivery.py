@@ -19,7 +19,8 @@ from core.errors import PermanentError, TransientError, UserError
 from core.messages import Address, LaneKey, Outbound, RemoteId, Say
 from core.ports import Clock, Platform
 from core.sessions.lane_tasks import LaneTasks
-from core.sessions.ports import Outgoing, Store
+from core.sessions.outgoing import Outgoing
+from core.sessions.ports import Store
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms
 

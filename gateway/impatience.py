@@ -8,7 +8,7 @@ from typing import TypeVar
 from core.commands import Invocation
 from core.messages import Duplicate, LaneKey
 from core.ports import Clock
-from core.sessions.ports import Arrival, Commanded, Relocation
+from core.sessions.arrivals import Arrival, Commanded, Relocation
 
 T = TypeVar("T")
 

@@ -31,9 +31,10 @@ from core.messages import (
 )
 from core.people import Refusal
 from core.ports import Clock
+from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
 from core.sessions.inputs import payload_of
 from core.sessions.lane import Busy
-from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
+from core.sessions.ports import Signals
 from gateway.access import Access
 from gateway.impatience import Impatience
 

@@ -16,6 +16,7 @@ from core.goals.contract import Budget, SetGoal
 from core.messages import Ack, Address, Duplicate, Handled, Queued, Refused, SessionId
 from core.pairing import Book
 from core.people import Refusal
+from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
 from core.sessions.control import obey
 from core.sessions.denial import Denied
 from core.sessions.facts import (
@@ -29,7 +30,7 @@ from core.sessions.facts import (
 )
 from core.sessions.lane import Busy, Idle, Lane, Prio, Row, RowKind, Spoke
 from core.sessions.machine import QUEUE_FULL
-from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
+from core.sessions.ports import Signals
 
 SPLIT_WAIT_S = 1.0
 """How long a text of the platform's full length waits for its rest."""

@@ -8,7 +8,7 @@ from adapters.sqlite import codec
 from adapters.sqlite.intake import goal_spent
 from adapters.sqlite.lane_rows import load_slot
 from core.messages import LaneKey, RemoteId, Say, TurnId
-from core.sessions.ports import CardFacts, Outgoing
+from core.sessions.outgoing import CardFacts, Outgoing
 
 OPEN = "FROM outbox WHERE lane = ? AND state IN ('ready', 'sending')"
 

@@ -6,9 +6,9 @@ from adapters.sqlite.closing import close_turn
 from adapters.sqlite.lane_rows import insert_row, load_lane
 from adapters.sqlite.transaction import Transaction
 from core.messages import Ack, Duplicate, Handled, Principal, Role, Say
+from core.sessions.arrivals import Relocation
 from core.sessions.facts import workspace_key
 from core.sessions.lane import Idle, Lane, Outcome, Prio, Row, RowKind
-from core.sessions.ports import Relocation
 
 CUT_OFF = (
     "⚠ This chat got a new id while a turn was running, and the turn was cut off. "

@@ -28,20 +28,18 @@ from core.goals.contract import Budget
 from core.goals.events import Word
 from core.messages import Ack, LaneKey, Outbound, PlatformName, RemoteId, SessionId
 from core.ports import Clock, Usage
+from core.sessions.arrivals import Arrival, Relocation
 from core.sessions.conversation import ChatFact, Conversation, Place
 from core.sessions.facts import House, Overview, SessionFact, workspace_key
 from core.sessions.lane import Rest
+from core.sessions.outgoing import CardFacts, Outgoing
 from core.sessions.ports import (
-    Arrival,
     Begun,
     CallUsage,
     CapReached,
-    CardFacts,
     Ending,
     Estimate,
     OpenJudgement,
-    Outgoing,
-    Relocation,
     Reserved,
     Signals,
     Steered,

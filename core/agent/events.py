@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.ports import Usage
+from core.ports import Usage, Waiting
 from core.transcript import ToolCall, ToolResult
 
 SUMMARY_LENGTH = 80
@@ -57,6 +57,13 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolWaits:
+    """A call has asked a person; its turn ends for now, see `core.ports.Waiting`."""
+
+    waiting: Waiting
+
+
+@dataclass(frozen=True, slots=True)
 class StepDone:
     """All calls of step `step` have their results."""
 
@@ -84,6 +91,7 @@ TurnEvent: TypeAlias = (
     | ModelReplied
     | ToolStarted
     | ToolEnded
+    | ToolWaits
     | StepDone
     | ContextFolded
     | FoldFailed

@@ -260,6 +260,7 @@ class _Turn:
             for ran in await together(map(self._run, to_run)):
                 if isinstance(ran, Waiting):
                     waiting.append(ran)
+                    self.emit(events.ToolWaits(ran))
                 else:
                     done[ran.call.id] = ran
         ends = [Finished(trace.n, done[call.id]) for call in group if call.id in done]

@@ -9,6 +9,10 @@ NO_GOAL = "No active goal. Set one with /goal <text>."
 NOTHING_TO_RESUME = "No goal to resume. Set one with /goal <text>."
 CLEARED = "✗ Goal cleared."
 TURN_RUNNING = "⚠ A turn is running. Use /stop first, then set the new goal."
+TURN_WAITING = (
+    "⚠ The goal's last turn waits for an answer (/pending). Answer it, or use /stop first, then "
+    "set the new goal."
+)
 SHOWN = 600
 """A goal longer than this is shown cut, in characters."""
 

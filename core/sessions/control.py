@@ -15,6 +15,7 @@ from core.goals.events import GoalPaused
 from core.messages import SessionId
 from core.rights import Right, may
 from core.sessions import reports
+from core.sessions.answer_control import ANSWERS
 from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order
 from core.sessions.goal_control import obey_goal
@@ -34,8 +35,12 @@ from core.sessions.lane import (
     Running,
     Stopping,
     Wake,
+    Withdraw,
 )
 from core.sessions.machine import tell_goal
+
+TABLE = {**HOUSE, **ANSWERS}
+"""The commands that other modules carry out, by name."""
 
 
 def obey(lane: Lane, order: Order, facts: Facts) -> Change:
@@ -45,21 +50,21 @@ def obey(lane: Lane, order: Order, facts: Facts) -> Change:
         return lane, (Post(commands.unknown(order.line.name, order.by.role)),)
     if not may(order.by.role, spec.right):
         return deny(lane, f"Only owners may use /{spec.name}.")
+    if act := TABLE.get(spec.name):
+        return act(lane, order, facts)
     match spec.name:
         case "goal":
             return obey_goal(lane, order, read_goal(order.line.argument), facts)
         case "subgoal":
             return obey_goal(lane, order, read_subgoal(order.line.argument), facts)
         case "stop":
-            return _stop(lane, order)
+            return _stop(lane, order, facts)
         case "new":
             return _switch(lane, order, None)
         case "resume":
             return _resume(lane, order, facts)
         case "sessions":
             return _sessions(lane, order, facts)
-        case "model" | "workspace" | "pair" as name:
-            return HOUSE[name](lane, order, facts)
         case _:
             return lane, (Post(_answer(lane, order, facts, spec.name)),)
 
@@ -92,17 +97,21 @@ def _sessions(lane: Lane, order: Order, facts: Facts) -> Change:
     return lane, (Post(text),)
 
 
-def _stop(lane: Lane, order: Order) -> Change:
-    """Cancel the running turn and the rows before the command, and pause the goal."""
+def _stop(lane: Lane, order: Order, facts: Facts) -> Change:
+    """Cancel the running turn, the rows before the command and what people were asked, and pause
+    the goal."""
     messages = lane.messages
     dropped = tuple(row.seq for row in lane.waiting if row.seq < order.seq)
     goal = lane.slot.active
     running = not isinstance(lane.phase, Idle)
     effects: list[LaneEffect] = [Drop(dropped)] if dropped else []
     waiting = tuple(row for row in lane.waiting if row.seq not in dropped)
-    lane = replace(lane, stop_seq=order.seq, waiting=waiting)
-    if not (running or dropped or goal):
+    asked = lane.parked is not None or facts.asked()
+    lane = replace(lane, stop_seq=order.seq, waiting=waiting, parked=None, asking=False)
+    if not (running or dropped or goal or asked):
         return lane, (Post("Nothing is running here."),)
+    if asked:
+        effects.append(Withdraw("it was stopped", order.by))
     if isinstance(lane.phase, Running | Stopping):
         turn = lane.phase.turn
         lane = replace(lane, phase=Stopping(turn, Cut.STOPPED))

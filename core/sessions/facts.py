@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.commands import Invocation
+from core.escalations.routing import Scene
 from core.goals.contract import MAX_BYTES, Budget, SetGoal
 from core.messages import LaneKey, Principal, SessionId
 from core.pairing import Book
@@ -152,18 +153,27 @@ class Facts(Protocol):
         """All of pairing."""
         ...
 
+    def scene(self) -> Scene:
+        """What people were asked in the lane's chat and thread, and may answer there."""
+        ...
+
+    def asked(self) -> bool:
+        """Whether anything that the lane's turns asked was not told to them yet."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A command as it was accepted; `seq` is its own inbox row, `now` is wall time.
 
-    `defaults` are the limits that a new goal gets.
+    `sent_at` is the platform's time, `defaults` are the limits that a new goal gets.
     """
 
     seq: int
     by: Principal
     line: Invocation
     now: float
+    sent_at: float = 0.0
     defaults: Budget = field(default_factory=Budget)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import assert_never
 
 from core.goals import prompts, texts
@@ -43,7 +43,19 @@ from core.messages import Role
 from core.rights import Right, may
 from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order, Spent
-from core.sessions.lane import Change, Enqueue, Idle, Lane, Post, Prio, RowKind, Wake
+from core.sessions.lane import (
+    Change,
+    Drop,
+    Enqueue,
+    Idle,
+    Lane,
+    LaneEffect,
+    Post,
+    Prio,
+    RowKind,
+    Wake,
+    Withdraw,
+)
 from core.sessions.machine import tell_goal
 
 MAX_CRITERIA = 20
@@ -78,9 +90,14 @@ def _say(lane: Lane, text: str) -> Change:
 def _set(lane: Lane, order: Order, wanted: SetGoal, facts: Facts) -> Change:
     if not lane.idle:
         return _say(lane, texts.TURN_RUNNING)
+    if lane.slot.active is not None and (lane.asking or lane.parked is not None):
+        return _say(lane, texts.TURN_WAITING)
     judged = prompts.kickoff(wanted.text, (), dict(wanted.contract))
     if refusal := too_long("The goal", judged, facts.house.judge_reads):
         return _say(lane, refusal)
+    withdrawn: tuple[LaneEffect, ...] = ()
+    if lane.slot.goal is not None:
+        lane, withdrawn = _withdrawn(lane, lane.slot.goal, "its goal was replaced")
     event = GoalSet(
         id=order.seq,
         text=wanted.text,
@@ -98,7 +115,19 @@ def _set(lane: Lane, order: Order, wanted: SetGoal, facts: Facts) -> Change:
         goal=order.seq,
         generation=lane.slot.generation,
     )
-    return lane, (*effects, kickoff, Wake())
+    return lane, (*withdrawn, *effects, kickoff, Wake())
+
+
+def _withdrawn(lane: Lane, goal: Goal, why: str) -> Change:
+    """Take back what the goal's turns have asked: nothing of it may go on."""
+    parked = lane.parked
+    if parked is not None and parked.goal == goal.id:
+        lane = replace(lane, parked=None)
+    answers = tuple(r.seq for r in lane.waiting if r.goal == goal.id and r.kind is RowKind.ANSWER)
+    waits = bool(answers) or lane.asking or parked is not None
+    lane = replace(lane, waiting=tuple(row for row in lane.waiting if row.seq not in answers))
+    dropped = (Drop(answers),) if answers else ()
+    return lane, (*dropped, Withdraw(why, goal=goal.id)) if waits else ()
 
 
 def _draft(lane: Lane, order: Order, text: str) -> Change:
@@ -165,7 +194,9 @@ def _steer(
 ) -> Change:
     match command, goal.status:
         case ClearGoal(), _:
-            return tell_goal(lane, GoalCleared())
+            lane, withdrawn = _withdrawn(lane, goal, "its goal was cleared")
+            lane, effects = tell_goal(lane, GoalCleared())
+            return lane, (*withdrawn, *effects)
         case _, GoalStatus.DONE:
             return _say(lane, "That goal is done. Set a new one with /goal <text>.")
         case PauseGoal(), (GoalStatus.ACTIVE | GoalStatus.BLOCKED):
@@ -194,7 +225,8 @@ def _resume(lane: Lane, goal: Goal, order: Order) -> Change:
         return lane, (*ended, *effects)
     if not goal.may_be_resumed_by(order.by):
         return deny(lane, texts.only_an_owner(goal.setter))
-    return tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
+    lane, effects = tell_goal(lane, GoalResumed(order.by, idle=not lane.reports))
+    return lane, (*effects, Wake())  # an answer may have come meanwhile
 
 
 def _criteria(
@@ -252,6 +284,8 @@ def _next_step(lane: Lane, goal: Goal, now: float) -> str:
             return "/goal resume goes on, /goal clear drops it"
         case _ if not isinstance(lane.phase, Idle):
             return "the running turn ends, then the judge is asked"
+        case _ if lane.asking:
+            return "a person's answer is waited for; /pending shows the question"
         case _ if goal.wait_until is not None:
             return f"it goes on in {show_duration(max(0.0, goal.wait_until - now))}"
         case _ if goal.judgement is not None:

@@ -12,6 +12,7 @@ from enum import IntEnum, StrEnum
 from itertools import takewhile
 from typing import TypeAlias
 
+from core.escalations.routing import Resolution
 from core.goals.events import Judged, TimerFired
 from core.goals.goal import Slot
 from core.messages import Button, LaneKey, Principal, SessionId, TurnId
@@ -33,6 +34,8 @@ class RowKind(StrEnum):
     """`/new` or `/resume`, in the order they came."""
     DRAFT = "draft"
     """`/goal draft`: a turn of the drafting model, outside the session's transcript."""
+    ANSWER = "answer"
+    """What a person was asked is decided: the work that asked goes on."""
     CONTROL = "control"
     """A command that took effect when it was accepted; never waits."""
 
@@ -41,6 +44,7 @@ class Prio(IntEnum):
     """The order in which waiting rows begin; within one priority they go by seq."""
 
     PERSON = 0
+    ANSWER = 5
     CONTINUATION = 10
 
 
@@ -57,8 +61,9 @@ class Row:
     """The head of a ready inbox row.
 
     `not_before` is wall time. `more` marks a text of the platform's full length, whose rest may
-    follow. `target` is the session a SWITCH goes to, None for a new one. `goal` and
-    `generation` tie a kick-off or continuation to the goal that asked for it.
+    follow. `target` is the session that a SWITCH goes to, None for a new one, or that an ANSWER
+    belongs to, whose asking turn is `of`. `goal` and `generation` tie a kick-off or continuation
+    to the goal that asked for it; an answer, with its goal alone, outlives a pause.
     """
 
     seq: int
@@ -71,6 +76,7 @@ class Row:
     target: SessionId | None = None
     goal: int | None = None
     generation: int | None = None
+    of: TurnId | None = None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -128,7 +134,12 @@ Phase: TypeAlias = Idle | Running | Stopping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """All that decides what a lane does next; `waiting` is in the order of (prio, seq)."""
+    """All that decides what a lane does next; `waiting` is in the order of (prio, seq).
+
+    `parked` is the session's turn that waits for a person, with nothing after it in the
+    transcript. `asking` says that a question of the session is open, of that turn or of one that
+    was set aside since: then nothing of its goal runs.
+    """
 
     key: LaneKey
     session: SessionId
@@ -136,6 +147,8 @@ class Lane:
     stop_seq: int = 0
     waiting: tuple[Row, ...] = ()
     slot: Slot = field(default_factory=Slot)
+    parked: Turn | None = None
+    asking: bool = False
 
     @property
     def people(self) -> tuple[Row, ...]:
@@ -153,6 +166,8 @@ class Lane:
             stop_seq=self.stop_seq,
             waiting=(*ahead, row, *self.waiting[len(ahead) :]),
             slot=self.slot,
+            parked=self.parked,
+            asking=self.asking,
         )
 
     @property
@@ -163,6 +178,8 @@ class Lane:
     @property
     def reports(self) -> bool:
         """Whether a turn runs, or waits in this session, whose end its goal will hear of."""
+        if self.parked is not None or self.asking:
+            return True
         match self.phase:
             case Running(turn) | Stopping(turn, Cut.INTERRUPTED) if turn.kind is not RowKind.DRAFT:
                 return True
@@ -209,6 +226,8 @@ class Outcome(StrEnum):
     """A goal's turn was not worked on: who set the goal may no longer use the bot."""
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
+    PARKED = "parked"
+    """It waits for a person's answer, and goes on then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +304,46 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """Mark waiting rows as done: what they asked for happens now."""
+
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Keep a turn with its steps until a person has answered; its rows are done."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Close a parked turn's part of the transcript: each open call says what it waits for. The
+    calls are kept, and go on in a turn of their own."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Cancel all that the lane's turns asked and were not told yet, or with `goal` those of that
+    goal's; parked turns and calls that wait end with it. `why` is in the host's words."""
+
+    why: str
+    by: Principal | None = None
+    goal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Take what a command was found to mean for a question, and tell who gave it."""
+
+    found: Resolution
+    by: Principal
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchSession:
     """Make another session current, None for a new one, and mark the asking row done."""
 
@@ -337,6 +396,11 @@ LaneEffect: TypeAlias = (
     | Drop
     | Begin
     | Finish
+    | Done
+    | Park
+    | SetAside
+    | Withdraw
+    | Decide
     | SwitchSession
     | Rest
     | WakeAt

@@ -39,6 +39,7 @@ from core.sessions.lane import (
     CancelTurn,
     Change,
     Cut,
+    Done,
     Drop,
     Enqueue,
     Finish,
@@ -47,6 +48,7 @@ from core.sessions.lane import (
     LaneEffect,
     LaneEvent,
     Outcome,
+    Park,
     Phase,
     Post,
     Prio,
@@ -55,6 +57,7 @@ from core.sessions.lane import (
     RowKind,
     Running,
     SessionEntered,
+    SetAside,
     Spoke,
     Stopping,
     SwitchSession,
@@ -144,15 +147,21 @@ def _carry_out(lane: Lane, order: GoalEffect) -> Change:
             )
             return lane, (row, Wake())
         case CancelContinuation():
-            seqs = tuple(row.seq for row in lane.waiting if row.goal is not None)
-            kept = tuple(row for row in lane.waiting if row.goal is None)
-            return replace(lane, waiting=kept), (Drop(seqs),) if seqs else ()
+            return _without_goal_rows(lane)
         case SetTimer(due):
             return lane, (WakeAt(due),)
         case Continue():
             return lane, ()  # without a goal there is nothing to go on with
         case _:
             assert_never(order)
+
+
+def _without_goal_rows(lane: Lane) -> Change:
+    """Drop what would begin a turn of the goal; an answer goes on with one that has begun."""
+    gone = [row for row in lane.waiting if row.goal is not None and row.kind is not RowKind.ANSWER]
+    kept = tuple(row for row in lane.waiting if row not in gone)
+    seqs = tuple(row.seq for row in gone)
+    return replace(lane, waiting=kept), (Drop(seqs),) if seqs else ()
 
 
 def _spoke(lane: Lane, row: Row, busy: Busy) -> Change:
@@ -204,19 +213,42 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
         if head.kind is RowKind.SWITCH:
             return _switch(lane, head)
         return _begin_asked(lane, event, claimed)
-    stale = tuple(row.seq for row in lane.waiting if not _current(lane, row))
+    answers = [row for row in lane.waiting if row.kind is RowKind.ANSWER]
+    if answer := next((row for row in answers if _goes_on(lane, row)), None):
+        return _take_up(lane, event, answer)
+    stale = tuple(r.seq for r in lane.waiting if r not in answers and not _current(lane, r))
     lane = replace(lane, waiting=tuple(row for row in lane.waiting if row.seq not in stale))
     dropped: Effects = (Drop(stale),) if stale else ()
     goal = lane.slot.active
-    if not lane.waiting or goal is None or goal.judgement is not None:
+    ready = [row for row in lane.waiting if row not in answers]
+    if lane.asking or not ready or goal is None or goal.judgement is not None:
         return lane, (*dropped, Rest(None), *_judge(lane))
     if goal.turns >= goal.budget.turns:  # the budget was lowered meanwhile
         line = texts.out_of_turns(goal.turns, goal.budget.turns)
         lane, effects = tell_goal(lane, GoalPaused(line))
         return lane, (*dropped, *effects, Rest(None))
-    head = lane.waiting[0]
-    lane, effects = _begin(lane, event, (head,), goal.rights)
+    lane, effects = _begin(lane, event, (ready[0],), goal.rights)
     return lane, (*dropped, *effects)
+
+
+def _goes_on(lane: Lane, answer: Row) -> bool:
+    """Whether the work that an answer is for may go on: that of a goal only while it is active,
+    and what belongs to another session goes on there whatever is the matter here."""
+    goal = lane.slot.active
+    here = answer.target == lane.session and answer.goal is not None
+    return not here or (goal is not None and goal.id == answer.goal)
+
+
+def _take_up(lane: Lane, event: WorkerReady, answer: Row) -> Change:
+    """Go on with the turn that asked, or with the one call of it where other things were said
+    since."""
+    waiting = tuple(row for row in lane.waiting if row is not answer)
+    parked = lane.parked
+    if parked is not None and parked.id == answer.of:
+        again = replace(parked, attempt=parked.attempt + 1, tries=1)
+        lane = replace(lane, phase=Running(again), parked=None, waiting=waiting)
+        return lane, (Done((answer.seq,)), Begin(again))
+    return _begin(lane, event, (answer,), answer.principal)
 
 
 def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Change:
@@ -236,7 +268,9 @@ def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Chang
 
 def _judge(lane: Lane) -> Effects:
     goal = lane.slot.active
-    return (CallJudge(),) if goal is not None and goal.judgement is not None else ()
+    if goal is None or goal.judgement is None or lane.asking:
+        return ()
+    return (CallJudge(),)
 
 
 def _current(lane: Lane, row: Row) -> bool:
@@ -262,25 +296,39 @@ def _claim(people: tuple[Row, ...], *, collect: bool) -> tuple[Row, ...]:
 
 
 def _begin(lane: Lane, event: WorkerReady, rows: tuple[Row, ...], principal: Principal) -> Change:
+    session = lane.session
+    if rows[0].kind is RowKind.ANSWER and rows[0].target is not None:
+        session = rows[0].target
     turn = Turn(
         id=event.turn,
-        session=lane.session,
+        session=session,
         kind=rows[0].kind,
         principal=principal,
         rows=tuple(row.seq for row in rows),
         goal=rows[0].goal,
     )
     waiting = tuple(row for row in lane.waiting if row not in rows)
-    return replace(lane, phase=Running(turn), waiting=waiting), (Begin(turn),)
+    lane = replace(lane, phase=Running(turn), waiting=waiting)
+    if turn.kind is RowKind.DRAFT or session != lane.session:
+        return lane, (Begin(turn),)
+    lane, aside = _set_aside(lane)  # what was asked there is over once more is said
+    return lane, (*aside, Begin(turn))
+
+
+def _set_aside(lane: Lane) -> Change:
+    if lane.parked is None:
+        return lane, ()
+    return replace(lane, parked=None), (SetAside(lane.parked),)
 
 
 def _switch(lane: Lane, row: Row) -> Change:
     """Leave the session; its goal keeps its status, but nothing of it may begin here."""
-    seqs = tuple(r.seq for r in lane.waiting if r.goal is not None)
-    kept = tuple(r for r in lane.waiting if r.goal is None and r is not row)
-    dropped: Effects = (Drop(seqs),) if seqs else ()
-    return replace(lane, waiting=kept), (
+    lane = replace(lane, waiting=tuple(r for r in lane.waiting if r is not row))
+    lane, dropped = _without_goal_rows(lane)
+    lane, aside = _set_aside(lane)
+    return lane, (
         *dropped,
+        *aside,
         WakeAt(None),
         SwitchSession(row.seq, row.target),
     )
@@ -302,15 +350,25 @@ def _outcome(why: Cut) -> Outcome:
 
 def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
     """The one way out of a turn: its rows are done, its goal hears of it, the lane is free."""
+    if outcome is Outcome.PARKED:
+        return _park(lane, turn)
     if outcome is Outcome.CAPPED and turn.kind is RowKind.MESSAGE:
         return _free_of_caps(lane, turn, event)
     lane = replace(lane, phase=Idle())
     effects: Effects = ()
-    if turn.kind is not RowKind.DRAFT:
+    if turn.kind is not RowKind.DRAFT and turn.session == lane.session:
         lane, effects = _report_end(lane, turn, outcome, event)
     if outcome in FAILURES and not any(isinstance(effect, Post) for effect in effects):
         effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
     return lane, (Finish(turn, outcome), *effects, Wake())
+
+
+def _park(lane: Lane, turn: Turn) -> Change:
+    """Keep the turn for its answer; its goal hears of its end, and not of this."""
+    lane = replace(lane, phase=Idle())
+    if turn.session != lane.session:
+        return lane, (Park(turn), SetAside(turn), Wake())
+    return replace(lane, parked=turn), (Park(turn), Wake())
 
 
 def _free_of_caps(lane: Lane, turn: Turn, event: TurnEnded) -> Change:
@@ -343,6 +401,8 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
         case Outcome.STOPPED:
             lane, _ = tell_goal(lane, TurnStopped(event.seconds))
             return _orphaned(lane)
+        case Outcome.PARKED:
+            return lane, ()
         case _:
             assert_never(outcome)
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from core.agent.steps import Step, StepWrite
-from core.commands import Invocation
+from core.escalations.desk import Asked
+from core.escalations.record import Escalation
 from core.goals.contract import SetGoal
 from core.goals.events import Word
 from core.goals.goal import Goal
@@ -26,50 +27,15 @@ from core.messages import (
     Outbound,
     PlatformName,
     Principal,
-    RemoteId,
     SessionId,
     TurnId,
 )
-from core.ports import Usage
+from core.ports import Sent, Usage
+from core.sessions.arrivals import Arrival, Relocation
 from core.sessions.conversation import ChatFact, Conversation, Place
-from core.sessions.facts import Spent
-from core.sessions.lane import Busy, Outcome, Rest, Turn
-from core.transcript import Entry, Json, Receipt, User
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message's content for the inbox; `more` as in `Message.may_continue`."""
-
-    payload: Mapping[str, Json]
-    busy: Busy = Busy.QUEUE
-    more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Commanded:
-    """A command line; it takes effect in the accept transaction."""
-
-    line: Invocation
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """An admitted inbound value, addressed to its lane."""
-
-    lane: LaneKey
-    dedupe: str
-    principal: Principal
-    what: Said | Commanded
-
-
-@dataclass(frozen=True, slots=True)
-class Relocation:
-    """All that belongs to one lane belongs to another key from now on."""
-
-    dedupe: str
-    old: LaneKey
-    new: LaneKey
+from core.sessions.lane import Outcome, Rest, Turn
+from core.sessions.outgoing import CardFacts, Outgoing
+from core.transcript import Entry, Json, Receipt, ToolCall, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +50,8 @@ class Signals:
     """Lanes whose goal changed, so that its status message is to be brought up to date."""
     timers: bool = False
     """A timer was set or taken away."""
+    ended: frozenset[TurnRef] = frozenset()
+    """Parked turns that end: what their calls left running is to be ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +73,11 @@ class Begun:
     """The provider's last count of the session's tokens, 0 when unknown."""
     bound: bool = False
     """Whether the session has a goal that is not over: its caps may hold for this turn."""
+    asked: frozenset[str] = frozenset()
+    """The keys of what the turn asked people and was not told yet, see
+    `core.escalations.desk.Asked`."""
+    call: ToolCall | None = None
+    """Of an ANSWER turn: the call that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,45 +149,21 @@ class OpenJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class CardFacts:
-    """A goal's status message: where it was sent as, its first line, and how the goal stands.
-
-    `repeated` says that it was sent more than once, so that another copy may stand in the chat.
-    """
-
-    remote: RemoteId
-    first_line: str
-    goal: Goal
-    spent: Spent
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
-    """The head of a lane's outbox, marked as being sent.
-
-    `doubtful` says that an earlier try may have arrived. `card` marks the goal's status
-    message, `turn` the turn whose answer it is. `first_try` is wall time.
-    """
-
-    id: int
-    lane: LaneKey
-    what: Outbound
-    attempts: int
-    doubtful: bool
-    first_try: float
-    turn: TurnId | None = None
-    card: bool = False
-    last_part: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Timer:
     """A goal's rest that ends at `due`, in wall time."""
 
     lane: LaneKey
     goal: int
     generation: int
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A question's next reminder or its expiry comes at `due`, in wall time; `escalation` is the
+    store's own number of it."""
+
+    escalation: int
     due: float
 
 
@@ -407,27 +356,45 @@ class Store(Caps, Protocol):
         """Delete a slice of what is done with and older than a week; False when none is left."""
         ...
 
-    async def next_timer(self) -> Timer | None:
+    async def next_timer(self) -> Timer | Due | None:
         """The timer that is due first."""
         ...
 
-    async def fire(self, timer: Timer) -> Signals:
-        """A timer is due: tell its goal."""
+    async def fire(self, timer: Timer | Due, *, drift_s: float = 0.0) -> Signals:
+        """A timer is due: tell its goal, or its question. `drift_s` is by how much the wall clock
+        and the monotonic one differ since start-up."""
+        ...
+
+    async def reopen(self, platform: PlatformName) -> Signals:
+        """A start: the questions of a platform's chats, whose backlog is in, are sent where they
+        were not, told where they were decided, and wait on where they are open."""
+        ...
+
+    async def ask(
+        self, ref: TurnRef, call: str, asked: Asked, requester: Principal
+    ) -> tuple[Escalation | str, Signals]:
+        """Put a question to people, once per turn and key; or why it may not be asked. Raises
+        `Fenced`."""
+        ...
+
+    async def apply(self, ref: TurnRef, key: str) -> bool:
+        """The work is told what became of its question; whether it is the first time, and the
+        question was not cancelled since. Raises `Fenced`."""
         ...
 
     async def next_outgoing(self, lane: LaneKey, *, now: float) -> Outgoing | None:
         """The head of the lane's outbox, marked as being sent; None when it is empty."""
         ...
 
-    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> bool:
-        """It arrived under this id; whether more is to be sent in its lane."""
+    async def sent(self, outgoing: Outgoing, sent: Sent) -> tuple[bool, Signals]:
+        """It arrived; whether more is to be sent in its lane."""
         ...
 
     async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
         """It did not, as far as can be told; it stays the head."""
         ...
 
-    async def dead(self, outgoing: Outgoing, reason: str) -> None:
+    async def dead(self, outgoing: Outgoing, reason: str) -> Signals:
         """It never will; the next row moves up, and an audit row says why."""
         ...
 

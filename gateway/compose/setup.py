@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from core.messages import Address, LaneKey
 from core.ports import Clock, Model, Platform
 from core.sessions.conversation import Archive
-from core.sessions.ports import CardFacts
+from core.sessions.outgoing import CardFacts
 from gateway.access import Access
 from gateway.health.vitals import Vitals
 from gateway.lanes import TurnWorker

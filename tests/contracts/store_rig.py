@@ -28,17 +28,14 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Reply, Usage
+from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
 from core.sessions.facts import House
 from core.sessions.lane import Busy, Outcome, Rest
 from core.sessions.ports import (
-    Arrival,
     Begun,
     CallUsage,
-    Commanded,
     Ending,
     OpenJudgement,
-    Relocation,
-    Said,
     Signals,
     Store,
     TurnRef,

@@ -8,9 +8,10 @@ import pytest
 
 from core.goals.texts import TURN_RUNNING
 from core.messages import Duplicate, Handled, Queued, Refused
+from core.sessions.arrivals import Commanded, Said
 from core.sessions.lane import MAX_WAITING, Busy, Outcome, Rest
 from core.sessions.machine import QUEUE_FULL
-from core.sessions.ports import Begun, Commanded, Ending, Said
+from core.sessions.ports import Begun, Ending
 from tests.contracts.store_rig import (
     LANE,
     MEMBER,

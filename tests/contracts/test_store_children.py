@@ -12,16 +12,9 @@ from core.delegation.ports import ChildRef, ChildState, ChildStore
 from core.errors import Fenced
 from core.messages import Address, LaneKey, PlatformName
 from core.ports import Usage
+from core.sessions.arrivals import Relocation
 from core.sessions.lane import Outcome, Rest
-from core.sessions.ports import (
-    Begun,
-    CallUsage,
-    CapReached,
-    Ending,
-    Estimate,
-    Relocation,
-    Reserved,
-)
+from core.sessions.ports import Begun, CallUsage, CapReached, Ending, Estimate, Reserved
 from core.transcript import User
 from tests.contracts.backends import children_of
 from tests.contracts.store_rig import (

@@ -4,8 +4,9 @@ of other chats."""
 from __future__ import annotations
 
 from core.messages import Address, Handled, LaneKey, PlatformName
+from core.sessions.arrivals import Relocation
 from core.sessions.facts import model_key, workspace_key
-from core.sessions.ports import Begun, Relocation
+from core.sessions.ports import Begun
 from tests.contracts.store_rig import (
     HERE,
     LANE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.messages import Address, Attachment, LaneKey, PlatformName, RemoteId, Say, Sender
 from core.messages import Message as Inbound
+from core.sessions.arrivals import Arrival, Said
 from core.sessions.conversation import Conversation, Line, Posted, Told
 from core.sessions.inputs import payload_of
-from core.sessions.ports import Arrival, Said
 from tests.contracts.store_rig import LANE, OWNER, Rig, answered
 
 WEB = Address(PlatformName.WEB, "web", "first")

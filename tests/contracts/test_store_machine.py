@@ -27,14 +27,9 @@ from core.goals.contract import Budget, SetGoal
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.texts import TURN_RUNNING
 from core.messages import Ack, Duplicate, Handled, Principal, Queued, Say, SessionId
+from core.sessions.arrivals import Arrival
 from core.sessions.lane import Busy, Outcome, Rest, RowKind
-from core.sessions.ports import (
-    Arrival,
-    Begun,
-    Ending,
-    OpenJudgement,
-    TurnRef,
-)
+from core.sessions.ports import Begun, Ending, OpenJudgement, TurnRef
 from core.transcript import User
 from tests.contracts.backends import sqlite
 from tests.contracts.lane_model import BUDGET, Item, LaneModel

@@ -6,8 +6,9 @@ import pytest
 
 from core.errors import Fenced
 from core.messages import Address, Duplicate, Handled, PlatformName
+from core.sessions.arrivals import Relocation
 from core.sessions.lane import Rest
-from core.sessions.ports import Estimate, Relocation, Signals
+from core.sessions.ports import Estimate, Signals
 from tests.contracts.store_rig import (
     DONE,
     LANE,

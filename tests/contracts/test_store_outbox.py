@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.messages import RemoteId, Say
-from core.sessions.ports import Outgoing
+from core.sessions.outgoing import Outgoing
 from tests.contracts.store_rig import LANE, NOW, OTHER_LANE, Rig, answered
 
 

@@ -23,8 +23,9 @@ from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.agent.steps import Finished, Replied, Started, Step, StepWrite
 from core.delegation.ports import ChildRef, ChildState
 from core.ports import Reply, Usage
+from core.sessions.arrivals import Arrival, Said
 from core.sessions.lane import Outcome, Rest
-from core.sessions.ports import Arrival, Begun, CallUsage, Ending, Said, TurnRef
+from core.sessions.ports import Begun, CallUsage, Ending, TurnRef
 from core.transcript import Receipt, ToolCall, ToolResult
 from tests.e2e.test_store_crash import ANNA, LANE, STOP_INTAKE, Lives, WallClock, tell
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from adapters.sqlite.store import SqliteStore
 from core.messages import Address, PlatformName, Principal, Role
-from core.sessions.ports import Arrival, Begun, Said, Signals
+from core.sessions.arrivals import Arrival, Said
+from core.sessions.ports import Begun, Signals
 from gateway.clock import SystemClock
 
 LANE = Address(PlatformName.TELEGRAM, "bot", "1").key

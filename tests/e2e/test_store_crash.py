@@ -26,8 +26,10 @@ from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.agent.steps import Finished, Replied, Started
 from core.messages import Address, PlatformName, Principal, RemoteId, Role, Say
 from core.ports import Reply
+from core.sessions.arrivals import Arrival, Said
 from core.sessions.lane import Outcome, Rest
-from core.sessions.ports import Arrival, Begun, Ending, Outgoing, Said, TurnRef
+from core.sessions.outgoing import Outgoing
+from core.sessions.ports import Begun, Ending, TurnRef
 from core.transcript import Receipt, ToolCall, ToolResult
 
 HERE = Path(__file__)

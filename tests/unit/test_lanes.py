@@ -13,8 +13,9 @@ from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.commands import Invocation
 from core.messages import Address, PlatformName, TurnId
+from core.sessions.arrivals import Arrival, Commanded
 from core.sessions.lane import Rest
-from core.sessions.ports import Arrival, Begun, Commanded, Ending, Signals, Store, TurnRef
+from core.sessions.ports import Begun, Ending, Signals, Store, TurnRef
 from gateway.lanes import Followers, Lanes
 from tests.contracts.backends import sqlite
 from tests.contracts.store_rig import HERE, OWNER, Opening, Rig

@@ -24,8 +24,9 @@ from core.messages import (
     RemoteId,
     Sender,
 )
+from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
 from core.sessions.lane import Busy
-from core.sessions.ports import Arrival, Commanded, Relocation, Said, Signals
+from core.sessions.ports import Signals
 from gateway.access import Access, Allowlist
 from gateway.router import MAX_MESSAGE, LaneRules, Router
 from tests.fakes.people import MemoryPeople
