@@ -17,6 +17,7 @@ from core.messages import Address, Button, Outbound, RemoteId, Say, SendFile
 from core.ports import Reply, Usage
 from core.sessions.inputs import render
 from core.sessions.lane import RowKind
+from core.sessions.outgoing import Amend
 from core.sessions.ports import ReceiptOf
 from core.transcript import Json, Receipt, ToolCall, ToolResult, User
 
@@ -44,24 +45,29 @@ def checked(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return wrap
 
 
-def dump_outbound(what: Outbound) -> str:
+def dump_outbound(what: Outbound | Amend) -> str:
     """An outgoing value; its kind stands under "op"."""
     match what:
         case Say():
             return json.dumps({"op": "say", **asdict(what)}, ensure_ascii=False)
         case SendFile():
             return json.dumps({"op": "file", **asdict(what)}, ensure_ascii=False)
+        case Amend(remote, say):
+            return json.dumps({"op": "amend", "remote": remote, "say": asdict(say)})
 
 
 @checked("a message to be sent")
-def load_outbound(text: str) -> Outbound:
+def load_outbound(text: str) -> Outbound | Amend:
     """The value that `dump_outbound` wrote."""
     stored = json.loads(text)
-    if stored.pop("op") == "file":
+    op = stored.pop("op")
+    if op == "file":
         return SendFile(**stored)
-    stored["buttons"] = tuple(Button(**button) for button in stored["buttons"])
-    stored["reply_to"] = RemoteId(stored["reply_to"])
-    return Say(**stored)
+    said = stored["say"] if op == "amend" else stored
+    said["buttons"] = tuple(Button(**button) for button in said["buttons"])
+    said["reply_to"] = RemoteId(said["reply_to"])
+    say = Say(**said)
+    return Amend(RemoteId(stored["remote"]), say) if op == "amend" else say
 
 
 @checked("what was said")

@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from adapters.sqlite import access, codec
+from adapters.sqlite import access, codec, posting
 from adapters.sqlite.closing import close_turn
 from adapters.sqlite.fetching import BUSY, fetch
 from adapters.sqlite.lane_rows import (
@@ -175,19 +175,11 @@ class Transaction:
         message it is."""
         if not key:
             key, self.posts = f"{self.key}:{self.posts}", self.posts + 1
-        self.conn.execute(
-            "INSERT INTO outbox (lane, turn_key, turn, card, goal, last_part, body, state) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, 'ready') ON CONFLICT (turn_key) DO NOTHING",
-            (
-                lane,
-                key,
-                turn,
-                card is not None,
-                card.id if card else None,
-                last_part,
-                codec.dump_outbound(what),
-            ),
+        goal = card.id if card else None
+        post = posting.Post(
+            lane=lane, key=key, what=what, goal=goal, turn=turn, last_part=last_part
         )
+        posting.insert(self.conn, post)
         self.deliver.add(lane)
 
     def _enqueue(self, lane: Lane, what: Enqueue) -> None:
