@@ -8,7 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from core.messages import Attachment, LaneKey, Outbound, PlatformName, Principal, RemoteId
+from core.messages import (
+    Attachment,
+    Button,
+    LaneKey,
+    Outbound,
+    PlatformName,
+    Principal,
+    RemoteId,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +67,47 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFact:
     """One chat in a list. `first` is what it began with, `last` the wall time of the last thing
-    said by a person, `goal` the status of its session's goal, "" for none."""
+    said by a person, `goal` the status of its session's goal, "" for none, `waiting` how many
+    questions wait there for a person."""
 
     lane: LaneKey
     first: str
     last: float
     busy: bool = False
     goal: str = ""
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrailLine:
+    """One thing that happened to a question: when (wall time), what (the value of a
+    `core.escalations.events.Trail`), the name of who did it, "" for nobody, and the rest in the
+    host's words."""
+
+    at: float
+    what: str
+    who: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One escalation for a list of them: `id` as people call it (`E7`), on one line what it asks
+    (`text`) and how it is answered by a command (`how`).
+
+    `state` is the value of a `core.escalations.record.State`, `until` the wall time it expires
+    at. `buttons` stand for command lines, and are empty once it is decided. `remotes` are the
+    messages that show its card. The trail is oldest first.
+    """
+
+    id: str
+    text: str
+    how: str
+    state: str
+    until: float
+    buttons: tuple[Button, ...] = ()
+    trail: tuple[TrailLine, ...] = ()
+    remotes: tuple[RemoteId, ...] = ()
 
 
 class Archive(Protocol):
@@ -83,4 +125,9 @@ class Archive(Protocol):
 
     async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
         """A platform's lanes in which anything was said, the one spoken in last first."""
+        ...
+
+    async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
+        """What was asked of people in a lane, newest first: all that wait for an answer, and
+        those of the last week."""
         ...
