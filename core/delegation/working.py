@@ -21,39 +21,27 @@ from core.agent.loop import (
 )
 from core.agent.steps import TurnInput
 from core.agent.trace import replay
-from core.delegation import prompts
+from core.delegation import prompts, runners
 from core.delegation.child_log import ChildLog
 from core.delegation.ports import (
     Checks,
     ChildRef,
     ChildState,
     ChildStore,
-    Permission,
-    Permitted,
-    RunnerEnd,
     Runners,
     Staff,
 )
 from core.delegation.result import Status, Work
 from core.delegation.task import Task
 from core.delegation.worker import Agent, Runner
-from core.errors import UserError
 from core.ports import Caller, Clock, Line, Model, ToolContext
-from core.replies import whole_json
 from core.sessions.ports import Caps, ReceiptOf
 from core.sessions.receipts import receipts_of
 from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult, User
 
 MAX_TRIES = 3
-REFUSED_SHOWN = 5
-CUT = (
-    "interrupted by a restart: a local agent runner cannot go on, and the outcome is unknown;"
-    " check before repeating"
-)
 TOO_OFTEN = f"it was begun {MAX_TRIES} times and each time cut by a restart"
-UNASKED = "nobody can be asked for leave in this version, so it was refused"
-"""What a runner that asks for permission is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,44 +175,8 @@ def _work_of(outcome: TurnResult) -> Work:
 async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work:
     """Let a local agent runner work. Nothing of it is stored, so it is begun once."""
     if run.state.tries > 1:
-        return Work(status=Status.INTERRUPTED, error=CUT)
-    if runner.lacking:
-        raise UserError(runner.lacking)
-    end = await around.runners.run(
-        runner,
-        run.brief,
-        replace(run.context, progress=run.say),
-        permit=_refuse,
-        timeout_s=around.runner_timeout_s,
+        return Work(status=Status.INTERRUPTED, error=runners.CUT)
+    context = replace(run.context, progress=run.say)
+    return await runners.launch(
+        around.runners, runner, run.brief, context, around.runner_timeout_s
     )
-    return runners_work(end)
-
-
-def runners_work(end: RunnerEnd) -> Work:
-    """What a runner came to. What it was not let do is in it: the runner may say nothing of that
-    itself, and the parent and the judge know no more than they read here. An answer in JSON,
-    which programs read, stays as it is."""
-    status = Status.FAILED if end.error else Status.OK
-    notes = [f"[Refused while it worked: {line}]" for line in end.refused[:REFUSED_SHOWN]]
-    if (more := len(end.refused) - REFUSED_SHOWN) > 0:
-        notes.append(f"[Refused too: {more} more]")
-    refused = "\n".join(notes)
-    if refused and _is_json(end.text):
-        return Work(
-            status=status, text=end.text, error="\n".join(filter(None, (end.error, refused)))
-        )
-    return Work(
-        status=status, text="\n\n".join(filter(None, (end.text, refused))), error=end.error
-    )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        whole_json(text)
-    except ValueError:
-        return False
-    return True
-
-
-async def _refuse(asked: Permission) -> Permitted:
-    return Permitted(allowed=False, reason=UNASKED)

@@ -6,7 +6,7 @@ import pytest
 
 from core.delegation.ports import RunnerEnd
 from core.delegation.result import Status
-from core.delegation.working import runners_work
+from core.delegation.runners import runners_work
 
 
 def test_what_it_was_refused_is_told_below_its_report() -> None:
