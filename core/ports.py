@@ -171,7 +171,9 @@ class Caller:
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Whom a call acts for and where. `workspace` is the lane's folder, resolved; `turn` and
-    `attempt` fence what the call stores, `began` is the monotonic time of that attempt."""
+    `attempt` fence what the call stores, `began` is the monotonic time of that attempt. `asked`
+    are the keys (see `core.escalations.desk.Asked`) of what the turn asked people in earlier
+    attempts and was not told yet."""
 
     address: Address
     principal: Principal
@@ -182,6 +184,7 @@ class ToolContext:
     attempt: int = 1
     began: float = 0.0
     caller: Caller = field(default_factory=Caller)
+    asked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

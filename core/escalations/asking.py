@@ -1,17 +1,32 @@
-"""Whether something may be asked at all. Pure.
+"""Whether something may be asked at all, and what holds for all that is. Pure.
 
 An objection is told to the work that asks; nobody else hears of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from core.escalations import texts
 from core.escalations.card import OPTION
 from core.escalations.record import MAX_OPEN, Escalation, Kind, Purpose, digest_of
 from core.escalations.shown import line
 from core.escalations.token import MOST_OPTIONS
+from core.messages import Role
 
 LEAST_OPTIONS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What the settings say of questions: how long one waits that names no time of its own, when
+    people are reminded (seconds after the card, ascending), and which roles may answer beside
+    those of `approvers_of`."""
+
+    timeout_s: float = 86_400.0
+    remind_after: tuple[float, ...] = (900.0, 7_200.0)
+    also: Mapping[Purpose, frozenset[Role]] = field(default_factory=dict)
 
 
 def objection(escalation: Escalation, live: int) -> str | None:

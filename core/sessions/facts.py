@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.commands import Invocation
+from core.escalations.asking import Asking
 from core.escalations.routing import Scene
 from core.goals.contract import MAX_BYTES, Budget, SetGoal
 from core.messages import LaneKey, Principal, SessionId
@@ -97,7 +98,7 @@ class House:
     `aides` are the models beside it that a goal pays for: those that judge and sum up. `priced`
     says of any of these whether its price is known, nothing among them. `judge_reads` is the most
     that the configured judge takes of a goal with its contract and criteria, in bytes of UTF-8;
-    see `core.goals.judge.judge_reads`.
+    see `core.goals.judge.judge_reads`. `asking` holds for what people are asked.
     """
 
     models: tuple[str, ...] = ()
@@ -107,6 +108,7 @@ class House:
     aides: tuple[str, ...] = ()
     priced: Callable[[str], bool] = _known
     judge_reads: int = MAX_BYTES
+    asking: Asking = field(default_factory=Asking)
 
 
 class Facts(Protocol):
