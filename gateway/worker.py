@@ -204,6 +204,7 @@ class AgentWorker:
             attempt=ref.attempt,
             began=around.clock.monotonic(),
             caller=Caller(engine.model.name, toolsets=around.tools.granted),
+            asked=begun.asked,
         )
         start = TurnInput(
             turn=ref.turn,
