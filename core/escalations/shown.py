@@ -17,6 +17,7 @@ _MARKS = frozenset({"Mn", "Me"})
 IGNORABLE = frozenset(
     chain(
         (0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFEFF, 0xFFA0),
+        (0xFFFE, 0xFFFF),
         range(0x180B, 0x1810),
         range(0x2060, 0x2070),
         range(0xFE00, 0xFE10),
@@ -29,6 +30,8 @@ MARKS_IN_ROW = 4
 """Some scripts stack three; more are there to cover the lines above."""
 NAME = 40
 FENCE = "```"
+BAR = "│ "
+"""What stands before each line of others where code cannot be set off."""
 _PING = re.compile(r"<(?=[@!#&＠])")
 _RUN = re.compile(r"`{3,}")
 
@@ -81,7 +84,7 @@ def block(text: str, *, markdown: bool) -> str:
     """The text set off from the host's own lines: as code, or behind a bar on each line."""
     if markdown:
         return f"{FENCE}\n{text}\n{FENCE}"
-    return "\n".join(f"│ {one}" for one in text.split("\n"))
+    return "\n".join(f"{BAR}{one}" for one in text.split("\n"))
 
 
 def _odd(character: str) -> bool:
