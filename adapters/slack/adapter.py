@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from slack_sdk.webhook.async_client import AsyncWebhookClient
-
 from adapters.slack import errors
+from adapters.slack.asides import Asides
 from adapters.slack.decode import Me
 from adapters.slack.downloads import Downloads
+from adapters.slack.encode import ROOM
 from adapters.slack.ephemera import Ephemera
 from adapters.slack.events import EventsServer
 from adapters.slack.front import front
@@ -32,10 +31,10 @@ from adapters.slack.socket_mode import SocketMode
 from adapters.slack.threads import Threads
 from core.backoff import Backoff
 from core.errors import PursuitError, TransientError
+from core.escalations.card import Room
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say, SendFile
-from core.ports import Clock, Health, Hold, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
-from core.transcript import Json
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +69,8 @@ class SlackPlatform:
         self._people = People(self._link, clock, options.name_s)
         self._places = Places(self._link, clock, options.name_s)
         self._threads = Threads(self._link, options.thread_s)
-        self._outgoing = Outgoing(self._link, self._pacing, self._threads, options.secrets)
+        self._outgoing = Outgoing(self._link, self._pacing, self._threads, clock, options.secrets)
+        self._asides = Asides(self._link, self._outgoing)
         self._ephemera = Ephemera(self._link, self._pacing)
         self._downloads = Downloads(self._link, options)
 
@@ -100,7 +100,12 @@ class SlackPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """How much one message with buttons holds."""
+        return ROOM
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """Post a message or a file."""
         match what:
             case Say():
@@ -157,8 +162,7 @@ class SlackPlatform:
             people=self._people,
             places=self._places,
             threads=self._threads,
-            tell=self._tell,
-            respond=self._respond,
+            asides=self._asides,
             saving_s=options.saving_s,
             group=group,
         )
@@ -188,29 +192,6 @@ class SlackPlatform:
                 events=events,
             )
             await server.run()
-
-    async def _tell(self, address: Address, text: str) -> None:
-        try:
-            await self._outgoing.say(address, Say(text))
-        except PursuitError as err:
-            log.warning("a refusal could not be told: %s", err)
-
-    async def _respond(self, url: str, body: Mapping[str, Json]) -> None:
-        try:
-            async with self._link.wire() as wire:
-                hook = AsyncWebhookClient(
-                    url,
-                    session=wire.session,
-                    retry_handlers=[],
-                    logger=logging.getLogger("slack_sdk"),
-                )
-                hook.proxy = None
-                answer = await hook.send_dict(dict(body))
-        except errors.FAILED_CALL as err:
-            log.warning("an answer to a command was not taken: %s", type(err).__name__)
-        else:
-            if answer.status_code != 200:
-                log.warning("an answer to a command was refused: %s", answer.status_code)
 
 
 _WHO = ("user_id", "bot_id", "team_id", "user")

@@ -81,12 +81,8 @@ def _event(event: Obj, me: Me) -> Message | None:
     source = event.get("text") or ""
     text, mentioned = without_mention(source, me.user)
     in_thread = _thread(event, ts)
-    addressed = (
-        private
-        or mentioned
-        or event["type"] == "app_mention"
-        or bool(in_thread and event.get("parent_user_id") == me.user)
-    )
+    ours = bool(in_thread) and _begun_by(event) == me.user
+    addressed = private or mentioned or event["type"] == "app_mention" or ours
     told = command_line(_with_links(readable(text), event))
     files = attachments(event)
     shared = _shared(event)
@@ -109,6 +105,9 @@ def _event(event: Obj, me: Me) -> Message | None:
         addressed=addressed,
         attachments=files,
         quoted=shared if told else "",
+        # Under a message of ours a thread is how people reply to it; any other thread is just
+        # the place where they talk.
+        replies_to=RemoteId(in_thread if ours else ""),
     )
 
 
@@ -121,6 +120,13 @@ def _is_no_persons(event: Obj, me: Me) -> bool:
         or bool(event.get("edited"))
         or event.get("user") == me.user
     )
+
+
+def _begun_by(event: Obj) -> str:
+    """Who wrote the first message of an event's thread, "" where Slack does not say. A reply
+    that is shown in the channel too brings that message along."""
+    root = event.get("root") or {}
+    return str(event.get("parent_user_id") or root.get("user") or "")
 
 
 def _with_links(text: str, event: Obj) -> str:
@@ -157,7 +163,8 @@ def _command(body: Obj, me: Me) -> Received:
 
 
 def _press(body: Obj, me: Me) -> Received | None:
-    value = body["actions"][0].get("value")
+    action = body["actions"][0]
+    value = action.get("value")
     box = body.get("container") or {}
     message = body.get("message") or {}
     if not value or box.get("is_ephemeral"):
@@ -172,6 +179,7 @@ def _press(body: Obj, me: Me) -> Received | None:
         sender=Sender(_id(person["id"]), one_line(str(name))),
         command=cleaned(str(value)),
         remote=RemoteId(ts),
+        sent_at=float(action.get("action_ts") or 0.0),
         private=is_private(channel),
     )
     return Received(Kind.PRESS, press, str(body.get("response_url") or ""))

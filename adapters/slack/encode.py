@@ -10,7 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from adapters.slack.hints import spelled
 from adapters.slack.reading import cleaned
+from core.escalations.card import Room
+from core.escalations.shown import BAR
 from core.messages import Button, Say
 from core.transcript import Json
 
@@ -26,7 +29,8 @@ MAX_SECTION = 2_900
 MAX_FALLBACK = 300
 MAX_LABEL = 75
 MAX_VALUE = 2000
-BUTTONS_IN_ROW = 25
+MAX_BUTTONS = 25
+BUTTONS_IN_ROW = 3
 UNSEEN = "\u2060"
 """WORD JOINER: no width, no line break, and no part of a mention."""
 PING = re.compile(r"<(?=[@!#])|(?<!\w)@(?=(?:channel|here|everyone|group)\b)", re.IGNORECASE)
@@ -59,6 +63,11 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def aside(text: str, *, threaded: bool) -> dict[str, Json]:
+    """What one person alone reads in answer to a command or a press."""
+    return {"response_type": "ephemeral", "text": note(spelled(text, threaded=threaded))}
+
+
 def note(text: str) -> str:
     """A short text that goes with a file or answers a press, shown as it is."""
     return escaped(unpinged(cut(cleaned(text).strip("\n"), MAX_SECTION)))
@@ -69,13 +78,29 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def keyboard(buttons: Sequence[Button]) -> Json:
-    """The buttons; the command line is what a press sends back.
+def units(text: str) -> int:
+    """The length in UTF-16 units. Slack does not say what it counts in; nothing counts more."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _asked(text: str) -> int:
+    """The length of a card as it goes out: broken mentions and spelled hints are longer. In a
+    thread the hints are shorter."""
+    return units(unpinged(spelled(text, threaded=False)))
+
+
+ROOM = Room(MAX_MARKDOWN, _asked)
+"""What one message with buttons holds, formatted or as it is written."""
+
+
+def keyboard(buttons: Sequence[Button]) -> list[Json]:
+    """The buttons as blocks, up to three in a row, more of them one below the other; what one
+    stands for is what a press sends back.
 
     Raises ValueError for more of them, or longer ones, than Slack takes.
     """
-    if len(buttons) > BUTTONS_IN_ROW:
-        raise ValueError(f"more than {BUTTONS_IN_ROW} buttons")
+    if len(buttons) > MAX_BUTTONS:
+        raise ValueError(f"more than {MAX_BUTTONS} buttons")
     made: list[Json] = []
     for number, button in enumerate(buttons):
         if len(button.command) > MAX_VALUE:
@@ -88,7 +113,8 @@ def keyboard(buttons: Sequence[Button]) -> Json:
                 "value": button.command,
             }
         )
-    return {"type": "actions", "elements": made}
+    rows = [made] if len(made) <= BUTTONS_IN_ROW else [[one] for one in made]
+    return [{"type": "actions", "elements": row} for row in rows if row]
 
 
 def _formatted(text: str) -> str:
@@ -97,7 +123,7 @@ def _formatted(text: str) -> str:
 
 def _blocks(what: Say) -> Form:
     body: Json = {"type": "markdown", "text": _formatted(what.text)}
-    return {"blocks": [body, *_rows(what)], "text": _fallback(what.text)}
+    return {"blocks": [body, *keyboard(what.buttons)], "text": _fallback(what.text)}
 
 
 def _plain(what: Say, *, edit: bool) -> Form:
@@ -111,11 +137,7 @@ def _plain(what: Say, *, edit: bool) -> Form:
         {"type": "section", "text": {"type": "plain_text", "text": piece, "emoji": False}}
         for piece in _cut_up(text)
     ]
-    return {"blocks": [*sections, *_rows(what)], "text": _fallback(text)}
-
-
-def _rows(what: Say) -> list[Json]:
-    return [keyboard(what.buttons)] if what.buttons else []
+    return {"blocks": [*sections, *keyboard(what.buttons)], "text": _fallback(text)}
 
 
 def _fallback(text: str) -> str:
@@ -124,12 +146,27 @@ def _fallback(text: str) -> str:
 
 
 def _cut_up(text: str) -> list[str]:
-    """The text in pieces for sections, cut at line ends where there are any."""
+    """The text in pieces for sections, cut at line ends where there are any. What stands behind a
+    bar goes on behind one: it must not look like a line of the host."""
     pieces: list[str] = []
     rest = text
-    while len(rest) > MAX_SECTION:
-        line = rest.rfind("\n", 1, MAX_SECTION)
-        end = line if line > 0 else MAX_SECTION
-        pieces.append(rest[:end])
-        rest = rest[end + 1 :] if line > 0 else rest[end:]
+    while units(rest) > MAX_SECTION:
+        most = _fitting(rest)
+        line = rest.rfind("\n", 1, most + 1)
+        if line > 0:
+            piece, rest = rest[:line], rest[line + 1 :]
+        else:
+            bar = BAR if rest.startswith(BAR) else ""
+            piece, rest = rest[:most], bar + rest[most:]
+        pieces.append(piece)
     return [*pieces, rest] if rest.strip() or not pieces else pieces
+
+
+def _fitting(text: str) -> int:
+    """How many characters from its beginning fit one section."""
+    taken = 0
+    for at, character in enumerate(text):
+        taken += units(character)
+        if taken > MAX_SECTION:
+            return at
+    return len(text)

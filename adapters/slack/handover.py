@@ -14,14 +14,16 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
+from adapters.slack.asides import Asides
 from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode, is_private
-from adapters.slack.encode import note
+from adapters.slack.encode import aside
 from adapters.slack.lines import Lines
 from adapters.slack.people import People
 from adapters.slack.places import Places
 from adapters.slack.threads import Threads
 from core.errors import TransientError
-from core.messages import Ack, Address, Handled, LaneKey, Message, Press, Queued, Refused
+from core.escalations import token
+from core.messages import Ack, Handled, LaneKey, Message, Press, Queued, Refused
 from core.ports import Intake
 from core.transcript import Json
 
@@ -32,12 +34,8 @@ UNSAVED = "⚠ This could not be saved ({reason}). Send it again, please."
 
 log = logging.getLogger(__name__)
 
-Tell: TypeAlias = Callable[[Address, str], Coroutine[None, None, None]]
-"""Says a text in a chat; best effort."""
 Known: TypeAlias = Callable[[str, str], bool]
 """Whether a person has any right in a chat."""
-Respond: TypeAlias = Callable[[str, Mapping[str, Json]], Coroutine[None, None, None]]
-"""Posts to the address that Slack gave for answers; best effort."""
 
 
 class Status(IntEnum):
@@ -80,8 +78,7 @@ class Handover:
         people: People,
         places: Places,
         threads: Threads,
-        tell: Tell,
-        respond: Respond,
+        asides: Asides,
         saving_s: float,
         group: asyncio.TaskGroup,
     ) -> None:
@@ -91,8 +88,7 @@ class Handover:
         self._people = people
         self._places = places
         self._threads = threads
-        self._tell = tell
-        self._respond = respond
+        self._asides = asides
         self._saving_s = saving_s
         self._group = group
         self._lines = Lines()
@@ -158,7 +154,7 @@ class Handover:
             return Answer(Status.UNSAVED)
         if isinstance(outcome, Refused):
             if outcome.text:
-                self._spawn(self._tell(message.address, outcome.text), "refusal")
+                self._spawn(self._asides.tell(message, outcome.text), "refusal")
         elif message.addressed and isinstance(outcome, Queued | Handled) and not message.private:
             self._threads.join(message.address.chat, message.address.thread)
         return Answer()
@@ -207,7 +203,7 @@ class Handover:
         if not self._is_known(received.inbound):
             return Answer()
         if received.kind is Kind.COMMAND:
-            return Answer(body=_ephemeral(SAVING))
+            return Answer(body=aside(SAVING, threaded=False))
         self._reply(received, SAVING)
         return Answer()
 
@@ -222,15 +218,15 @@ class Handover:
     def _answered(self, received: Received, outcome: Outcome) -> Answer:
         text = _bad_news(outcome)
         if received.kind is Kind.PRESS:
-            if text:
+            if text := text or _done(received, outcome):
                 self._reply(received, text)
             return Answer()
         if text:
-            return Answer(body=_ephemeral(text))
+            return Answer(body=aside(text, threaded=False))
         if isinstance(outcome, Refused):
             return Answer()
         if received.moved:
-            return Answer(body=_ephemeral(ELSEWHERE))
+            return Answer(body=aside(ELSEWHERE, threaded=False))
         if received.inbound.private:
             return Answer()
         # Everybody in the channel sees what was asked for.
@@ -242,16 +238,14 @@ class Handover:
         text = _bad_news(outcome)
         if not text and isinstance(outcome, Refused):
             return  # a stranger is told nothing
-        self._reply(received, text or (outcome.text if isinstance(outcome, Handled) else SAVED))
+        if not text and isinstance(outcome, Handled):
+            text = outcome.text
+        self._reply(received, text or SAVED)
 
     def _reply(self, received: Received, text: str) -> None:
         """Say something to the one who gave a command or pressed a button."""
-        if not received.answer_url:
-            return
-        body = {**_ephemeral(text), "replace_original": False}
-        if received.inbound.address.thread:
-            body["thread_ts"] = received.inbound.address.thread
-        self._spawn(self._respond(received.answer_url, body), "respond")
+        told = self._asides.tell(received.inbound, text, received.answer_url)
+        self._spawn(told, "aside")
 
     def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
         self._group.create_task(work, name=f"slack-{name}")
@@ -267,5 +261,10 @@ def _bad_news(outcome: Outcome) -> str:
             return ""
 
 
-def _ephemeral(text: str) -> dict[str, Json]:
-    return {"response_type": "ephemeral", "text": note(text)}
+def _done(received: Received, outcome: Outcome) -> str:
+    """What a press on a question to a person came to; what other buttons do is said in the
+    chat."""
+    press = received.inbound
+    if isinstance(press, Press) and token.is_ours(press.command) and isinstance(outcome, Handled):
+        return outcome.text
+    return ""

@@ -19,11 +19,13 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack import errors
 from adapters.slack.encode import Form, edited, note, posted
+from adapters.slack.hints import localised, spelled
 from adapters.slack.link import Link
 from adapters.slack.pacing import Pacing
 from adapters.slack.threads import Threads
 from core.errors import PermanentError, TransientError
 from core.messages import Address, RemoteId, Say, SendFile
+from core.ports import Clock, Sent
 
 MAX_UPLOAD = 100 * 1024 * 1024
 UPLOAD_S = 300.0
@@ -37,27 +39,44 @@ class Outgoing:
     """The calls whose failure matters."""
 
     def __init__(
-        self, link: Link, pacing: Pacing, threads: Threads, secrets: Sequence[str]
+        self,
+        link: Link,
+        pacing: Pacing,
+        threads: Threads,
+        clock: Clock,
+        secrets: Sequence[str],
     ) -> None:
         self._link = link
         self._pacing = pacing
+        self._clock = clock
         self._threads = threads
         self._secrets = secrets
 
-    async def say(self, address: Address, what: Say) -> RemoteId:
+    async def say(self, address: Address, what: Say) -> Sent:
         """Post a message: formatted, else plain; in its thread, else in the channel."""
-        forms = _forms(posted, what)
-        answer = await self.call(address, lambda client: post(client, address, forms))
+        forms = _forms(posted, localised(what, threaded=bool(address.thread)))
+        answer = await self.call(address.chat, lambda client: post(client, address, forms))
         self._threads.join(address.chat, address.thread)
-        return RemoteId(str(answer.get("ts") or ""))
+        ts = str(answer.get("ts") or "")
+        return Sent(RemoteId(ts), float(ts) if ts else self._clock.now())
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Replace text and buttons."""
-        forms = _forms(edited, what)
-        await self.call(address, lambda client: change(client, address, remote, forms))
+        forms = _forms(edited, localised(what, threaded=bool(address.thread)))
+        await self.call(address.chat, lambda client: change(client, address, remote, forms))
 
-    async def post_file(self, address: Address, what: SendFile) -> RemoteId:
-        """Post a file of at most 100 MB; the id is the file's."""
+    async def whisper(self, chat: str, thread: str, user: str, text: str) -> None:
+        """Show a text to one person of a channel only, as long as their Slack is open."""
+        told = note(spelled(text, threaded=bool(thread)))
+        await self.call(
+            chat,
+            lambda client: client.chat_postEphemeral(
+                channel=chat, user=user, text=told, thread_ts=thread or None
+            ),
+        )
+
+    async def post_file(self, address: Address, what: SendFile) -> Sent:
+        """Post a file of at most 100 MB; the id is the file's, the time is ours."""
         content = await asyncio.to_thread(_content, what)
 
         async def upload(client: AsyncWebClient) -> AsyncSlackResponse:
@@ -74,15 +93,15 @@ class Outgoing:
                     ),
                 )
 
-        answer = await self.call(address, upload)
+        answer = await self.call(address.chat, upload)
         self._threads.join(address.chat, address.thread)
         files = answer.get("files")
         named = files[0].get("id") if isinstance(files, list) and files else ""
-        return RemoteId(str(named or ""))
+        return Sent(RemoteId(str(named or "")), self._clock.now())
 
-    async def call(self, address: Address, work: Callable[[AsyncWebClient], Awaitable[T]]) -> T:
+    async def call(self, chat: str, work: Callable[[AsyncWebClient], Awaitable[T]]) -> T:
         """Make a call to one chat: held back while it cools down, errors translated."""
-        if wait_s := self._pacing.wait_s(address.chat):
+        if wait_s := self._pacing.wait_s(chat):
             raise TransientError(
                 f"Slack lets nothing into this channel for {wait_s:.0f} s.", retry_after=wait_s
             )
@@ -91,7 +110,7 @@ class Outgoing:
                 return await work(client)
         except errors.FAILED_CALL as err:
             if (seconds := errors.rest_s(err)) is not None:
-                self._pacing.cool(address.chat, seconds)
+                self._pacing.cool(chat, seconds)
             raise errors.translate(err, self._secrets) from None
 
 

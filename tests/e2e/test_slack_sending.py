@@ -60,7 +60,7 @@ async def test_a_card_is_one_message_that_changes_with_its_buttons(
     fake: FakeSlack, platform: SlackPlatform
 ) -> None:
     here = at(fake.home)
-    remote = await platform.send(here, Say("⊙ 1/20", buttons=BUTTONS))
+    remote = (await platform.send(here, Say("⊙ 1/20", buttons=BUTTONS))).remote
     await platform.edit(here, remote, Say("⊙ 2/20", buttons=BUTTONS[:1]))
     [shown] = fake.by_bot(fake.home)
     assert (shown.text, shown.buttons) == ("⊙ 2/20", [("Pause", "/goal pause")])
@@ -76,7 +76,9 @@ async def test_refused_markup_goes_out_as_plain_text(
 ) -> None:
     fake.fault("chat.postMessage", No(code))
     fake.fault("chat.update", No(code))
-    remote = await platform.send(at(fake.home), Say("**b** <c>", markdown=True, buttons=BUTTONS))
+    remote = (
+        await platform.send(at(fake.home), Say("**b** <c>", markdown=True, buttons=BUTTONS))
+    ).remote
     [shown] = fake.by_bot(fake.home)
     assert (shown.text, shown.formatted, len(shown.buttons)) == ("**b** <c>", False, 2)
     await platform.edit(at(fake.home), remote, Say("**d**", markdown=True))
@@ -184,7 +186,7 @@ async def test_a_file_is_uploaded_into_its_thread(
     root = fake.world.post(team, ANNA, "?")
     (tmp_path / "out.bin").write_bytes(bytes(range(256)))
     file = SendFile("out.bin", "see <!here> & <b>", path=str(tmp_path / "out.bin"))
-    remote = await platform.send(at(team, root.ts), file)
+    remote = (await platform.send(at(team, root.ts), file)).remote
     [shown] = fake.by_bot(team)
     assert (shown.file, shown.content, shown.thread) == ("out.bin", bytes(range(256)), root.ts)
     assert (shown.text, shown.pings) == ("see <\u2060!here> & <b>", [])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tests.fakes.slack_world import APP, BOT, TEAM, Channel, Obj, Seen, World, unescape
+from tests.fakes.slack_world import APP, BOT, TEAM, Channel, Obj, Seen, Whisper, World, unescape
 
 MAX_TEXT, MAX_EDIT, MAX_MARKDOWN, MAX_SECTION = 40_000, 4_000, 12_000, 3_000
+MAX_BLOCKS, MAX_ELEMENTS = 50, 25
 PING = re.compile(r"<[!@#][^<>\n]*>")
 SHOUT = re.compile(r"(?<!\w)@(?:channel|here|everyone)\b")
 
@@ -70,11 +71,13 @@ def _shown(blocks: list[Obj], fallback: str) -> Obj:
     texts: list[str] = []
     buttons: list[tuple[str, str]] = []
     pings = PING.findall(fallback)
+    ids: list[str] = []
     formatted = False
+    _check(len(blocks) <= MAX_BLOCKS)
     for block in blocks:
         match block:
             case {"type": "section", "text": {"type": "plain_text", "text": str(text)}}:
-                _check(0 < len(text) <= MAX_SECTION)
+                _check(0 < _units(text) <= MAX_SECTION)
                 texts.append(text)
             case {"type": "markdown", "text": str(text)}:
                 _check(0 < len(text) <= MAX_MARKDOWN)
@@ -82,11 +85,12 @@ def _shown(blocks: list[Obj], fallback: str) -> Obj:
                 pings += _pings(text)
                 formatted = True
             case {"type": "actions", "elements": elements}:
-                _check(0 < len(elements) <= 25)
-                _check(len({e["action_id"] for e in elements}) == len(elements))
+                _check(0 < len(elements) <= MAX_ELEMENTS)
+                ids += [element["action_id"] for element in elements]
                 buttons += [_button(element) for element in elements]
             case _:
                 _check(False)
+    _check(len(set(ids)) == len(ids))
     return {
         "text": "\n".join(texts),
         "raw": fallback,
@@ -99,8 +103,13 @@ def _shown(blocks: list[Obj], fallback: str) -> Obj:
 
 def _button(element: Obj) -> tuple[str, str]:
     label, value = element["text"]["text"], element["value"]
-    _check(0 < len(label) <= 75 and 0 < len(value) <= 2000)
+    _check(0 < _units(label) <= 75 and 0 < len(value) <= 2000)
     return label, value
+
+
+def _units(text: str) -> int:
+    """UTF-16 units: the strictest way in which Slack may count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _check(fine: bool) -> None:
@@ -143,6 +152,19 @@ def chat_update(world: World, call: Obj) -> Obj:
     if (seen.text, seen.buttons) != before:
         seen.edits += 1
     return {"channel": seen.channel, "ts": seen.ts, "text": seen.raw}
+
+
+def chat_whisper(world: World, call: Obj) -> Obj:
+    channel = _place(world, call)
+    user, thread = str(call.get("user")), str(call.get("thread_ts") or "")
+    if user not in world.people:
+        raise Refusal("user_not_in_channel")
+    content = _content(call, MAX_TEXT)
+    # In a thread that nobody has replied in yet, nobody is shown anything.
+    if not thread or len(channel.thread(thread)) > 1:
+        told = Whisper(channel.id, user, content["text"], thread, tuple(content["pings"]))
+        world.whispers.append(told)
+    return {"message_ts": world.stamp()}
 
 
 def replies(world: World, call: Obj) -> Obj:
@@ -227,6 +249,7 @@ def complete_upload(world: World, call: Obj) -> Obj:
 METHODS: Mapping[str, Callable[[World, Obj], Obj]] = {
     "auth.test": auth_test,
     "chat.postMessage": chat_post,
+    "chat.postEphemeral": chat_whisper,
     "chat.update": chat_update,
     "conversations.replies": replies,
     "conversations.info": channel_info,

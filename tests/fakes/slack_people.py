@@ -182,7 +182,14 @@ class Populace(ABC):
                 "channel": {"id": place.id, "name": place.name},
                 "message": seen.json(),
                 "response_url": self.response_url(f"press-{number}"),
-                "actions": [{"type": "button", "action_id": "command-0", "value": value}],
+                "actions": [
+                    {
+                        "type": "button",
+                        "action_id": "command-0",
+                        "value": value,
+                        "action_ts": self.world.stamp(),
+                    }
+                ],
             },
         )
         return self.last

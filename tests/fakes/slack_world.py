@@ -79,6 +79,17 @@ class Seen:
         return body
 
 
+@dataclass(frozen=True, slots=True)
+class Whisper:
+    """What one person alone was shown in a channel, or in one of its threads."""
+
+    channel: str
+    user: str
+    text: str
+    thread: str = ""
+    pings: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Channel:
     """A place and all its messages by timestamp, in order."""
@@ -117,6 +128,8 @@ class World:
         self.files: dict[str, StoredFile] = {}
         self.ephemerals: list[tuple[str, Obj]] = []
         """(response address, body) of everything that was posted to a response_url."""
+        self.whispers: list[Whisper] = []
+        """What chat.postEphemeral has shown."""
         self.statuses: list[tuple[str, str, str]] = []
         """(channel, thread, status) of every status shown."""
         self._stamps = itertools.count(1)
@@ -137,10 +150,14 @@ class World:
         self.channels[made.id] = made
         return made
 
+    def stamp(self) -> str:
+        """A timestamp later than all before."""
+        number = next(self._stamps)
+        return f"{1_760_000_000 + number}.{number:06d}"
+
     def post(self, channel: Channel, author: Person, text: str, **more: Any) -> Seen:
         """Put a message into a channel."""
-        number = next(self._stamps)
-        seen = Seen(f"{1_760_000_000 + number}.{number:06d}", channel.id, author, text, **more)
+        seen = Seen(self.stamp(), channel.id, author, text, **more)
         channel.messages[seen.ts] = seen
         return seen
 
