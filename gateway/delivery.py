@@ -11,16 +11,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
+from logging import DEBUG, ERROR
 from typing import TypeVar
 
 import structlog
 
 from core.errors import PermanentError, TransientError, UserError
 from core.messages import Address, LaneKey, Outbound, RemoteId, Say
-from core.ports import Clock, Platform
+from core.ports import Clock, Platform, Sent
 from core.sessions.lane_tasks import LaneTasks
-from core.sessions.outgoing import Outgoing
-from core.sessions.ports import Store
+from core.sessions.outgoing import Amend, Outgoing
+from core.sessions.ports import Signals, Store
+from gateway.judging import Follows
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms
 
@@ -95,8 +97,13 @@ class Delivery:
         self._narrator = narrator
         self._clock = clock
         self._pauses = pauses
+        self._follow: Callable[[Signals], None] = lambda _: None
         self._pumps = LaneTasks(self._pump, "deliver", ended=stir)
         self._fresh: dict[LaneKey, asyncio.Event] = {}
+
+    def attach(self, lanes: Follows) -> None:
+        """Name who acts on what a delivery brings about; once, before `run`."""
+        self._follow = lanes.follow
 
     def enlist(self, lane: LaneKey) -> None:
         """The lane may have something to send. Something new in a chat is a sign that it can be
@@ -161,7 +168,7 @@ class Delivery:
     async def _attempt(self, platform: Platform, out: Outgoing, head: Head) -> Settled | Failed:
         """Send once, and store what came of it."""
         try:
-            remote = await self._deliver(platform, out)
+            sent = await self._deliver(platform, out)
         except TransientError as error:
             return await self._again(out, head, error)
         except (PermanentError, UserError) as error:
@@ -170,7 +177,8 @@ class Delivery:
         except Exception as error:  # the border of a delivery: a bug must not stop the lane
             log.exception("delivery_crashed", lane=out.lane, outbox=out.id)
             return await self._again(out, head, TransientError(str(error), doubtful=True))
-        more = await self._stored(out, partial(self._store.sent, out, remote))
+        more, signals = await self._stored(out, partial(self._store.sent, out, sent))
+        self._follow(signals)
         return Settled.MORE if more else Settled.EMPTY
 
     async def _again(self, out: Outgoing, head: Head, error: TransientError) -> Settled | Failed:
@@ -184,8 +192,9 @@ class Delivery:
         return Failed(error.retry_after)
 
     async def _bury(self, out: Outgoing, reason: str) -> None:
-        log.error("undeliverable", lane=out.lane, outbox=out.id, error=reason)
-        await self._stored(out, partial(self._store.dead, out, reason))
+        lost = not isinstance(out.what, Amend)  # who deleted a message wants no news on it
+        log.log(ERROR if lost else DEBUG, "undeliverable", lane=out.lane, error=reason)
+        self._follow(await self._stored(out, partial(self._store.dead, out, reason)))
 
     async def _stored(self, out: Outgoing, job: Callable[[], Awaitable[T]]) -> T:
         """Store what has become of a message. It has happened, and forgetting it for want of
@@ -197,17 +206,20 @@ class Delivery:
                 log.error("outcome_not_stored", lane=out.lane, outbox=out.id, error=str(error))
                 await asyncio.sleep(self._pauses.least_s)
 
-    async def _deliver(self, platform: Platform, out: Outgoing) -> RemoteId:
-        address = Address.of(out.lane)
-        if out.turn is not None and isinstance(out.what, Say):
-            replaced = await self._replace(platform, address, out, out.what)
+    async def _deliver(self, platform: Platform, out: Outgoing) -> Sent:
+        address, what = Address.of(out.lane), out.what
+        if isinstance(what, Amend):
+            await platform.edit(address, what.remote, what.say)
+            return Sent(what.remote, self._clock.now())
+        if out.turn is not None and isinstance(what, Say):
+            replaced = await self._replace(platform, address, out, what)
             if replaced is not None:
-                return replaced
+                return Sent(replaced, self._clock.now())
         fresh = self._clock.now() - out.first_try < platform.repeats_s
-        what = _marked(out.what) if out.doubtful and not fresh else out.what
-        remote = await platform.send(address, what, key=f"{out.id}:{out.first_try:.0f}")
+        what = _marked(what) if out.doubtful and not fresh else what
+        sent = await platform.send(address, what, key=f"{out.id}:{out.first_try:.0f}")
         self._narrator.moved_on(out.lane)
-        return remote
+        return sent
 
     async def _replace(
         self, platform: Platform, address: Address, out: Outgoing, what: Say

@@ -7,9 +7,10 @@ second, and whatever it forgets at a crash the store tells it again at the next 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
@@ -19,13 +20,15 @@ from core.errors import DamagedLane, Fenced, TransientError
 from core.messages import Address, LaneKey, PlatformName, TurnId
 from core.ports import Clock
 from core.sessions.lane import Outcome, Rest
-from core.sessions.ports import Begun, Dispatcher, Ending, Signals, Store, Timer, TurnRef
+from core.sessions.ports import Begun, Dispatcher, Due, Ending, Signals, Store, Timer, TurnRef
 
 log = structlog.get_logger(__name__)
 
 BACKLOG_WAIT_S = 10.0
 RETRY_S = 5.0
 HOUSEKEEPING_S = 3600.0
+LEAVING = frozenset({Outcome.ANSWERED, Outcome.PARKED})
+"""What a turn started in the background may outlive these ends of it."""
 
 
 class TurnWorker(Protocol):
@@ -90,6 +93,8 @@ class Lanes:
         self._drained.set()
         self._open: set[PlatformName] = set()
         self._early: set[LaneKey] = set()
+        self._tasks: asyncio.TaskGroup | None = None
+        self._jump = clock.now() - clock.monotonic()
         self._worker: TurnWorker | None = None
         self._followers: Followers | None = None
 
@@ -113,14 +118,26 @@ class Lanes:
             followers.card.enlist(lane)
         if signals.timers:
             self._timers_changed.set()
+        for ref in signals.ended:
+            self._later(self._clean_up(ref))
         followers.stir()
+
+    def _later(self, call: Coroutine[object, object, None]) -> None:
+        if self._tasks is None:
+            call.close()  # nothing runs yet, or everything ends
+            return
+        self._tasks.create_task(call, name="end of a parked turn")
 
     async def run(self) -> None:
         """Drain lanes and keep the timers until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._dispatcher.run(self._drain, self._cancel), name="dispatcher")
-            tasks.create_task(self._keep_timers(), name="timers")
-            tasks.create_task(self._keep_house(), name="housekeeping")
+            self._tasks = tasks
+            try:
+                tasks.create_task(self._keep_timers(), name="timers")
+                tasks.create_task(self._keep_house(), name="housekeeping")
+                await self._dispatcher.run(self._drain, self._cancel)
+            finally:
+                self._tasks = None  # a group that ends takes no tasks
 
     async def start(self, backlogs: Mapping[PlatformName, asyncio.Event]) -> None:
         """Take up what an earlier run left: at once what is to be sent; a platform's lanes once
@@ -145,26 +162,28 @@ class Lanes:
                 await heard.wait()
         except TimeoutError:
             log.warning("backlog_late", platform=name)
+        await self._taken_up(partial(self._store.reopen, name), platform=name)
         self._open.add(name)
         for lane in goals:
-            await self._enter(lane)
+            if await self._taken_up(partial(self._store.enter_session, lane), lane=lane):
+                self._enlist(lane)
         early = {lane for lane in self._early if self._is_on(lane, name)}
         self._early -= early
         for lane in early:
             self._dispatcher.enlist(lane)
 
-    async def _enter(self, lane: LaneKey) -> None:
+    async def _taken_up(self, job: Callable[[], Awaitable[Signals]], **what: str) -> bool:
+        """Do what a start does for a platform or a lane; false for a lane that cannot be read."""
         while True:
             try:
-                self.follow(await self._store.enter_session(lane))
+                self.follow(await job())
             except TransientError as error:
-                log.error("goal_not_taken_up", lane=lane, error=str(error))
+                log.error("not_taken_up", error=str(error), **what)
                 await asyncio.sleep(RETRY_S)
             except DamagedLane:
-                return
+                return False
             else:
-                self._enlist(lane)
-                return
+                return True
 
     def _is_on(self, lane: LaneKey, name: PlatformName) -> bool:
         """Whether the lane is one of the platform's that may work in this run."""
@@ -235,7 +254,7 @@ class Lanes:
             finally:
                 stopped = (lane, ref.turn) in self._cancelled
                 self._cancelled.discard((lane, ref.turn))
-            if stopped and ending.outcome is Outcome.ANSWERED:
+            if stopped and ending.outcome in LEAVING:
                 await self._clean_up(ref)  # the /stop came when it had its answer already
             self.follow(signals)
             if self._closing.is_set():
@@ -275,7 +294,7 @@ class Lanes:
         seconds = self._clock.monotonic() - started
         stopped = Ending(outcome=Outcome.STOPPED, seconds=seconds)
         ending = stopped if task.cancelled() else task.result()
-        if ending.outcome is not Outcome.ANSWERED:
+        if ending.outcome not in LEAVING:
             await self._clean_up(ref)
         return ending
 
@@ -298,11 +317,12 @@ class Lanes:
                 if timer is not None:
                     await self._fire(timer)
 
-    async def _fire(self, timer: Timer) -> None:
+    async def _fire(self, timer: Timer | Due) -> None:
+        drift = self._clock.now() - self._clock.monotonic() - self._jump
         try:
-            self.follow(await self._store.fire(timer))
+            self.follow(await self._store.fire(timer, drift_s=drift))
         except TransientError as error:
-            log.error("timer_not_fired", lane=timer.lane, error=str(error))
+            log.error("timer_not_fired", error=str(error))
             await asyncio.sleep(RETRY_S)
         except DamagedLane:
             pass  # the store has said why, and has taken the timer away

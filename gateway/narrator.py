@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from core.agent.events import ToolEnded, ToolStarted, TurnEvent
+from core.agent.events import ToolEnded, ToolStarted, ToolWaits, TurnEvent
 from core.errors import PursuitError, TransientError
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
 from core.ports import Line, Mark, Platform
@@ -53,6 +53,8 @@ class Narration:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     answered: bool = False
     """Whether the turn ended with an answer; its worker says so."""
+    parked: bool = False
+    """Whether it waits for a person, and will be told anew when it goes on."""
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
     current: dict[str, Line] = field(default_factory=dict)
     """What each running call is doing, by its id."""
@@ -68,6 +70,9 @@ class Narration:
             case ToolEnded(result):
                 self.current.pop(result.call.id, None)
                 self._add(result)
+            case ToolWaits(waiting):
+                self.current.pop(waiting.call.id, None)
+                self.lines.append(f"✋ {waiting.note}")
             case _:
                 pass
 
@@ -161,11 +166,11 @@ class Narrator:
         late = shown.remote is None
         await asyncio.wait({teller})
         if shown.remote is not None and not narration.answered:
-            text = "\n".join([*narration.lines, ENDED])
+            text = "\n".join([*narration.lines, *([] if narration.parked else [ENDED])])
             await _quietly(platform.edit(narration.address, shown.remote, Say(text)))
         elif shown.remote is not None and late and narration.turn not in self._left:
             await _quietly(platform.edit(narration.address, shown.remote, Say(BELOW)))
-        await self._mark(platform, narration, Mark.DONE if narration.answered else Mark.FAILED)
+        await self._mark(platform, narration, _mark_of(narration))
 
     def moved_on(self, lane: LaneKey) -> None:
         """Something was posted in the chat: a progress message there is no longer the last. One
@@ -242,6 +247,13 @@ class Narrator:
         except PursuitError as error:
             log.debug("progress_failed", error=str(error))
         return True
+
+
+def _mark_of(narration: Narration) -> Mark:
+    """What the person's message is marked with at the end."""
+    if narration.parked:
+        return Mark.SEEN
+    return Mark.DONE if narration.answered else Mark.FAILED
 
 
 def _beside(lane: LaneKey, address: Address) -> bool:

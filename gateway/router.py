@@ -16,6 +16,8 @@ import structlog
 from core import commands
 from core.commands import Invocation
 from core.errors import TransientError
+from core.escalations import token
+from core.escalations.routing import Push, Words
 from core.messages import (
     Ack,
     Address,
@@ -31,7 +33,7 @@ from core.messages import (
 )
 from core.people import Refusal
 from core.ports import Clock
-from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
+from core.sessions.arrivals import Arrival, Commanded, Pushed, Relocation, Said
 from core.sessions.inputs import payload_of
 from core.sessions.lane import Busy
 from core.sessions.ports import Signals
@@ -249,11 +251,16 @@ class Router:
         principal = self._access.admit(press.sender, press.address)
         if principal is None:
             return Shut(_refusal(press, lane))
+        if token.is_ours(press.command):
+            push = Push(
+                by=principal, address=press.address, data=press.command, remote=press.remote
+            )
+            return Arrival(lane, press.dedupe, principal, Pushed(push, press.sent_at))
         line = commands.read(press.command)
         if line is None:
             log.warning("press_not_read", chat=press.address.chat, person=press.sender.id)
             return Refused("")
-        return Arrival(lane, press.dedupe, principal, Commanded(line))
+        return Arrival(lane, press.dedupe, principal, Commanded(line, press.sent_at))
 
     def _message(self, message: Message) -> Arrival | Refused | Shut:
         lane = self._lane(message.address, message.sender.id, private=message.private)
@@ -275,13 +282,15 @@ class Router:
         if line is not None and line.name in {"queue", "steer"} and line.argument:
             busy, text, line = Busy(line.name), line.argument, None
         if line is not None:
-            return Arrival(lane, message.dedupe, principal, Commanded(_started(line)))
+            what = Commanded(_started(line), message.sent_at)
+            return Arrival(lane, message.dedupe, principal, what)
         if message.attachments and busy is Busy.STEER:
             busy = Busy.QUEUE  # files are fetched when a turn begins
         payload = payload_of(
             message, text=text, shared=not (message.private or self._rules.per_user)
         )
-        said = Said(payload, busy, message.may_continue)
+        words = _words(message, principal) if text == message.text else None
+        said = Said(payload, busy, message.may_continue, words)
         return Arrival(lane, message.dedupe, principal, said)
 
     def _lane(self, address: Address, person: str, *, private: bool) -> LaneKey:
@@ -299,6 +308,19 @@ def _refusal(inbound: Message | Press, lane: LaneKey) -> Refusal:
         lane=lane,
         what="message" if spoke else "press",
         may_pair=spoke and inbound.private,
+    )
+
+
+def _words(message: Message, by: Principal) -> Words:
+    """A message as a possible answer to a question."""
+    return Words(
+        by=by,
+        address=message.address,
+        text=message.text,
+        sent_at=message.sent_at,
+        private=message.private,
+        replies_to=message.replies_to,
+        bare=not message.attachments and not message.may_continue,
     )
 
 

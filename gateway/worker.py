@@ -12,9 +12,21 @@ from typing import Protocol
 
 import structlog
 
-from core.agent.loop import Agent, Answered, Failed, LoopOptions, OutOfBudget, Prefix, run_turn
-from core.agent.steps import TurnInput
+from core.agent import events
+from core.agent.loop import (
+    Agent,
+    Answered,
+    Failed,
+    LoopOptions,
+    OutOfBudget,
+    Parked,
+    Prefix,
+    TurnResult,
+    run_turn,
+)
+from core.agent.steps import Finished, Injected, Step, TurnInput, TurnLog
 from core.errors import Fenced, PursuitError
+from core.fence import fenced
 from core.goals import prompts
 from core.messages import (
     Address,
@@ -28,14 +40,14 @@ from core.messages import (
     Say,
     SessionId,
 )
-from core.ports import Caller, Clock, Line, Model, ToolContext, ToolSpec
+from core.ports import Caller, Clock, Line, Model, Ran, ToolContext, ToolSpec, Waiting
 from core.sessions.facts import model_key
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
 from core.sessions.receipts import receipts_of
 from core.sessions.turn_log import StoredLog
 from core.tools.registry import Registry
-from core.transcript import Json, ToolCall, ToolResult
+from core.transcript import Json, ToolCall, User
 from gateway.drafting import Drafter
 from gateway.narrator import Narration, Narrator
 from gateway.received import ReceivedFiles
@@ -45,6 +57,7 @@ log = structlog.get_logger(__name__)
 REVOKED = "the person who set its goal may no longer use this bot here"
 SENDER_REVOKED = "⚠ Not worked on: the person who sent this may no longer use this bot here."
 UNSHOWN = "(The answer holds nothing that can be shown.)"
+GONE_ON = "[What came of the call {name} that waited for a person]\n{text}"
 CRASHED = "an internal error; the log has the details"
 
 
@@ -120,7 +133,7 @@ class BoundTools:
     context: ToolContext
     say: Callable[[str, Line], None]
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall) -> Ran:
         """See `ToolRunner.run`."""
         context = replace(self.context, progress=partial(self.say, call.id))
         return await self.tools.run(call, context)
@@ -165,6 +178,7 @@ class AgentWorker:
         async with around.narrator.telling(ref.lane, ref.turn, sources) as narration:
             ending = await self._answer(ref, begun, principal, narration)
             narration.answered = ending.outcome is Outcome.ANSWERED
+            narration.parked = ending.outcome is Outcome.PARKED
             return ending
 
     def _refusal(self, address: Address, begun: Begun) -> Ending:
@@ -206,12 +220,21 @@ class AgentWorker:
             caller=Caller(engine.model.name, toolsets=around.tools.granted),
             asked=begun.asked,
         )
+        tools = BoundTools(around.tools, context, narration.say)
+        steps = await received.take_in(begun, narration.address, folder, turn_log)
+        if begun.call is not None:
+            gone = await _go_on(begun.call, steps, tools, turn_log, narration.emit)
+            if isinstance(gone, Waiting):
+                return Ending(outcome=Outcome.PARKED, seconds=0.0, spent=turn_log.spent)
+            steps = gone
         start = TurnInput(
             turn=ref.turn,
             history=await around.store.history(begun.turn.session),
             inputs=begun.inputs,
-            steps=await received.take_in(begun, narration.address, folder, turn_log),
+            steps=steps,
             pinned=_pinned(begun),
+            asked=begun.asked,
+            taken=frozenset({begun.call.id} if begun.call else ()),
         )
         outcome = await run_turn(
             start,
@@ -221,12 +244,15 @@ class AgentWorker:
                 compactor=crew.compactor,
                 options=crew.options,
             ),
-            tools=BoundTools(around.tools, context, narration.say),
+            tools=tools,
             log=turn_log,
             emit=narration.emit,
             counted=begun.counted,
         )
         ending = self._ending(outcome, narration.address, begun)
+        if begun.call is not None and ending.outcome is Outcome.ANSWERED:
+            gone_on = receipts_of(tuple(steps[0].results.values()))
+            ending = replace(ending, receipts=(*gone_on, *ending.receipts))
         return replace(ending, spent=turn_log.spent)
 
     async def _engine(self, session: SessionId) -> Engine:
@@ -237,9 +263,7 @@ class AgentWorker:
             log.warning("chosen_model_is_gone", session=session, model=name)
         return self._crew.others.get(name, own) if name else own
 
-    def _ending(
-        self, outcome: Answered | Failed | OutOfBudget, address: Address, begun: Begun
-    ) -> Ending:
+    def _ending(self, outcome: TurnResult, address: Address, begun: Begun) -> Ending:
         match outcome:
             case Answered(text=text, results=results, counted=counted):
                 return Ending(
@@ -254,6 +278,8 @@ class AgentWorker:
                 return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason)
             case OutOfBudget(sentence=reason):
                 return Ending(outcome=Outcome.CAPPED, seconds=0.0, reason=reason)
+            case Parked():
+                return Ending(outcome=Outcome.PARKED, seconds=0.0)
 
     def _posts(self, address: Address, text: str, begun: Begun) -> tuple[Outbound, ...]:
         """The answer's messages; in a group the first one replies to the person."""
@@ -272,6 +298,28 @@ class AgentWorker:
             if stored == mine:
                 return own
         return _load_prefix(stored)
+
+
+async def _go_on(
+    call: ToolCall,
+    steps: tuple[Step, ...],
+    tools: BoundTools,
+    turn_log: TurnLog,
+    emit: Callable[[events.TurnEvent], None],
+) -> Waiting | tuple[Step, ...]:
+    """Go on with a call that waited for a person while other things were said: what comes of it
+    enters the turn as a message. It is kept beside the first step, and so made once."""
+    if steps and call.id in steps[0].results:
+        return steps
+    emit(events.ToolStarted(call, events.call_summary(call)))
+    ran = await tools.run(call)
+    if isinstance(ran, Waiting):
+        emit(events.ToolWaits(ran))
+        return ran
+    told = User(GONE_ON.format(name=call.name, text=fenced(ran.text)))
+    await turn_log.record(Finished(0, ran), Injected(0, told))
+    emit(events.ToolEnded(ran))
+    return (Step(n=0, injected=(told,), results={call.id: ran}),)
 
 
 def _pinned(begun: Begun) -> str:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
+from adapters.sqlite import escalations
 from adapters.sqlite.steps import CHILD_STEPS
 from adapters.sqlite.turns import check_fence, spend
 from core.agent.compaction import total
@@ -104,8 +105,22 @@ def _open(conn: sqlite3.Connection, ref: ChildRef, brief: str, now: float) -> Ch
     ).fetchone()
     steps = CHILD_STEPS.load(conn, id_)
     return ChildState(
-        tries=tries, steps=steps, kept=kept, used=Usage(*used), calls=calls, began=began
+        id=id_,
+        tries=tries,
+        steps=steps,
+        kept=kept,
+        used=Usage(*used),
+        calls=calls,
+        began=began,
+        asked=_asked(conn, ref) if steps else frozenset(),
     )
+
+
+def _asked(conn: sqlite3.Connection, ref: ChildRef) -> frozenset[str]:
+    """The ids of the child's own calls that asked a person."""
+    own = f"{ref.path}/"
+    keys = escalations.keys(conn, ref.turn.turn)
+    return frozenset(key.removeprefix(own) for key in keys if key.startswith(own))
 
 
 def _fenced(conn: sqlite3.Connection, ref: ChildRef) -> int:

@@ -7,7 +7,7 @@ import sqlite3
 
 from adapters.sqlite import codec
 from adapters.sqlite.steps import TURN_STEPS, drop_trace
-from core.agent.steps import TurnInput
+from core.agent.steps import Step, TurnInput
 from core.agent.trace import Trace, replay
 from core.fence import one_line
 from core.messages import TurnId
@@ -20,11 +20,22 @@ TITLE_LENGTH = 120
 NO_RECEIPTS = "[]"
 CUT_OFF = "cut off: the turn was ended before this call gave a result; its outcome is unknown"
 
+WITHDRAWN = "stopped before a person had answered what this call asked; nothing of it was done"
+
 
 def stored_receipts(conn: sqlite3.Connection, turn: TurnId) -> tuple[ReceiptOf, ...]:
     """The receipts of a turn whose shell could not tell them: its process or its task is gone."""
-    steps = TURN_STEPS.load(conn, turn)
-    return receipts_of(replay(TurnInput(turn=turn, history=(), inputs=(), steps=steps)).results)
+    return receipts_in(turn, TURN_STEPS.load(conn, turn))
+
+
+def receipts_in(turn: TurnId, steps: tuple[Step, ...]) -> tuple[ReceiptOf, ...]:
+    """What the calls of a trace did, the one that a turn went on with among them: that one stands
+    in the first step, though no reply of it asked for it."""
+    trace = replay(TurnInput(turn=turn, history=(), inputs=(), steps=steps))
+    own = {result.call.id for result in trace.results}
+    first = steps[0].results.values() if steps else ()
+    earlier = [result for result in first if result.call.id not in own]
+    return receipts_of((*earlier, *trace.results))
 
 
 def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
@@ -40,18 +51,16 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
         answer = ""
         conn.execute("UPDATE turn SET answer = '' WHERE id = ?", (turn.id,))
     if turn.kind is not RowKind.DRAFT:
-        start = TurnInput(
-            turn=turn.id,
-            history=(),
-            inputs=codec.load_users(inputs),
-            steps=TURN_STEPS.load(conn, turn.id),
-        )
-        trace = replay(start)
+        steps = TURN_STEPS.load(conn, turn.id)
+        users = codec.load_users(inputs)
+        trace = replay(TurnInput(turn=turn.id, history=(), inputs=users, steps=steps))
+        waited = {call.id for call in trace.waiting} & trace.started if parked(conn, turn) else ()
         if receipts == NO_RECEIPTS and trace.results:
-            found = codec.dump_receipts(receipts_of(trace.results))
+            found = codec.dump_receipts(receipts_in(turn.id, steps))
             conn.execute("UPDATE turn SET receipts = ? WHERE id = ?", (found, turn.id))
-        entries = trace.closed(CUT_OFF) + ((Assistant(answer),) if answer else ())
-        _append(conn, turn, trace, entries)
+        notes = dict.fromkeys(waited, WITHDRAWN)
+        entries = trace.closed(CUT_OFF, notes) + ((Assistant(answer),) if answer else ())
+        append(conn, turn, trace, entries)
     drop_trace(conn, turn.id)
     conn.execute("UPDATE turn SET phase = ? WHERE id = ?", (outcome.value, turn.id))
     conn.execute(
@@ -59,9 +68,14 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
     )
 
 
-def _append(
-    conn: sqlite3.Connection, turn: Turn, trace: Trace, entries: tuple[Entry, ...]
-) -> None:
+def parked(conn: sqlite3.Connection, turn: Turn) -> bool:
+    """Whether the turn waits for a person."""
+    (phase,) = conn.execute("SELECT phase FROM turn WHERE id = ?", (turn.id,)).fetchone()
+    return bool(phase == "parked")
+
+
+def append(conn: sqlite3.Connection, turn: Turn, trace: Trace, entries: tuple[Entry, ...]) -> None:
+    """Add a turn's entries to its session's transcript."""
     (start,) = conn.execute("SELECT entries FROM session WHERE id = ?", (turn.session,)).fetchone()
     conn.executemany(
         "INSERT INTO message (session, n, turn, body) VALUES (?, ?, ?, ?)",

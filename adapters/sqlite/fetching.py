@@ -22,10 +22,18 @@ def fetch(conn: sqlite3.Connection, session: SessionId, here: LaneKey, now: floa
         other = load_lane(conn, LaneKey(owner))
     except Unreadable:
         return False  # it rests as it is; this lane must not suffer for it
-    if other is not None and other.session == session:
-        if not isinstance(other.phase, Idle) or other.waiting or other.slot.active:
-            return False
-        fresh = new_session(conn, other.key, now)
-        conn.execute("UPDATE lane SET session = ? WHERE key = ?", (fresh, other.key))
+    there = other if other is not None and other.session == session else None
+    if there is not None and not (
+        isinstance(there.phase, Idle) and not there.waiting and there.slot.active is None
+    ):
+        return False
+    waits = conn.execute(
+        "SELECT 1 FROM escalation WHERE session = ? AND state <> 'applied' LIMIT 1", (session,)
+    ).fetchone()
+    if waits is not None:
+        return False  # what was asked there is answered there
+    if there is not None:
+        fresh = new_session(conn, there.key, now)
+        conn.execute("UPDATE lane SET session = ? WHERE key = ?", (fresh, there.key))
     conn.execute("UPDATE session SET lane = ? WHERE id = ?", (here, session))
     return True

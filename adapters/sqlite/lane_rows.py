@@ -30,12 +30,14 @@ from core.transcript import Json
 
 LANE = (
     "SELECT l.stop_seq, l.session, l.phase, l.turn, m.value, EXISTS (SELECT 1 FROM inbox "
-    "WHERE lane = l.key AND state = 'ready' AND seq <> ?2) FROM lane l "
+    "WHERE lane = l.key AND state = 'ready' AND seq <> ?2), l.parked, "
+    "EXISTS (SELECT 1 FROM escalation WHERE session = l.session "
+    "AND state IN ('pending_send', 'open')) FROM lane l "
     "LEFT JOIN state_meta m ON m.key = 'goal:' || l.session WHERE l.key = ?1"
 )
 READY = (
-    "SELECT seq, kind, prio, principal, not_before, more, steer, target, goal, generation "
-    "FROM inbox WHERE lane = ? AND state = 'ready' AND seq <> ? ORDER BY prio, seq"
+    "SELECT seq, kind, prio, principal, not_before, more, steer, target, goal, generation, "
+    "of_turn FROM inbox WHERE lane = ? AND state = 'ready' AND seq <> ? ORDER BY prio, seq"
 )
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _KINDS = {kind.value: kind for kind in RowKind}
@@ -76,7 +78,7 @@ def load_lane(conn: sqlite3.Connection, key: LaneKey, *, but: int = 0) -> Lane |
     found = conn.execute(LANE, (key, but)).fetchone()
     if found is None:
         return None
-    stop_seq, session, phase, turn, slot, waits = found
+    stop_seq, session, phase, turn, slot, waits, parked, asking = found
     return Lane(
         key=key,
         session=SessionId(session),
@@ -84,6 +86,8 @@ def load_lane(conn: sqlite3.Connection, key: LaneKey, *, but: int = 0) -> Lane |
         stop_seq=stop_seq,
         waiting=tuple([_row(row) for row in conn.execute(READY, (key, but))]) if waits else (),
         slot=load_goal(slot) if slot else Slot(),
+        parked=None if parked is None else load_turn(conn, parked),
+        asking=bool(asking),
     )
 
 
@@ -103,8 +107,10 @@ def _phase(conn: sqlite3.Connection, phase: str, turn: int | None) -> Phase:
 
 
 @checked("a waiting message")
-def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]) -> Row:
-    seq, kind, prio, principal, not_before, more, steer, target, goal, generation = found
+def _row(
+    found: tuple[int, str, int, str, float, int, int, int | None, int, int, int | None],
+) -> Row:
+    seq, kind, prio, principal, not_before, more, steer, target, goal, generation, of = found
     return Row(
         seq=seq,
         kind=_KINDS[kind],
@@ -116,6 +122,7 @@ def _row(found: tuple[int, str, int, str, float, int, int, int | None, int, int]
         target=None if target is None else SessionId(target),
         goal=goal,
         generation=generation,
+        of=None if of is None else TurnId(of),
     )
 
 
@@ -156,7 +163,11 @@ def seen_goal(conn: sqlite3.Connection, session: int) -> Goal | None:
 
 def save_lane(conn: sqlite3.Connection, before: Lane, after: Lane) -> None:
     """Write what changed of a lane's own row and of its goal."""
-    if (before.phase, before.stop_seq) != (after.phase, after.stop_seq):
+    if (before.phase, before.stop_seq, before.parked) != (
+        after.phase,
+        after.stop_seq,
+        after.parked,
+    ):
         phase, turn = "idle", None
         match after.phase:
             case Running(begun):
@@ -166,8 +177,8 @@ def save_lane(conn: sqlite3.Connection, before: Lane, after: Lane) -> None:
             case Idle():
                 pass
         conn.execute(
-            "UPDATE lane SET phase = ?, turn = ?, stop_seq = ? WHERE key = ?",
-            (phase, turn, after.stop_seq, after.key),
+            "UPDATE lane SET phase = ?, turn = ?, stop_seq = ?, parked = ? WHERE key = ?",
+            (phase, turn, after.stop_seq, after.parked and after.parked.id, after.key),
         )
     if before.slot != after.slot:
         put_meta(conn, f"goal:{after.session}", codec.dump(after.slot))
@@ -198,8 +209,8 @@ def insert_row(  # noqa: PLR0913 - one column each
     """
     done = conn.execute(
         "INSERT INTO inbox (lane, kind, dedupe, prio, state, not_before, more, steer, target, "
-        "goal, generation, principal, payload, received) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "goal, generation, of_turn, principal, payload, received) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (dedupe) DO NOTHING",
         (
             lane,
@@ -213,6 +224,7 @@ def insert_row(  # noqa: PLR0913 - one column each
             row.target,
             row.goal,
             row.generation,
+            row.of,
             dump_principal(row.principal),
             _JSON.encode(payload),
             now,

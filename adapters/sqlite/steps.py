@@ -71,9 +71,13 @@ def check_children(conn: sqlite3.Connection, turn: int) -> None:
 def drop_trace(conn: sqlite3.Connection, turn: int) -> None:
     """Delete a turn's steps, and its children with theirs."""
     conn.execute("DELETE FROM step WHERE turn = ?", (turn,))
-    conn.execute(
-        "DELETE FROM delegation_step "
-        "WHERE delegation IN (SELECT id FROM delegation WHERE turn = ?)",
-        (turn,),
-    )
-    conn.execute("DELETE FROM delegation WHERE turn = ?", (turn,))
+    drop_children(conn, turn)
+
+
+def drop_children(conn: sqlite3.Connection, turn: int, *, but: Iterable[str] = ()) -> None:
+    """Delete a turn's children with their steps, but those of the calls named."""
+    kept = tuple(f"{call}." for call in but)
+    found = conn.execute("SELECT id, path FROM delegation WHERE turn = ?", (turn,)).fetchall()
+    gone = [(child,) for child, path in found if not path.startswith(kept)]
+    conn.executemany("DELETE FROM delegation_step WHERE delegation = ?", gone)
+    conn.executemany("DELETE FROM delegation WHERE id = ?", gone)

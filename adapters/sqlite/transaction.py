@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from adapters.sqlite import access, codec, posting
+from adapters.sqlite import access, codec, escalations, posting, waiting
 from adapters.sqlite.closing import close_turn
 from adapters.sqlite.fetching import BUSY, fetch
 from adapters.sqlite.lane_rows import (
@@ -31,31 +32,40 @@ from core.sessions.lane import (
     Begin,
     CallJudge,
     CancelTurn,
+    Decide,
+    Done,
     Drop,
     Enqueue,
     Finish,
     Lane,
     LaneEffect,
     LaneEvent,
+    Park,
     Post,
     Remember,
     Rest,
     Row,
+    RowKind,
     SessionEntered,
+    SetAside,
     SwitchSession,
     Turn,
     Wake,
     WakeAt,
+    Withdraw,
 )
-from core.sessions.ports import Signals
+from core.sessions.ports import Signals, TurnRef
 from core.transcript import User
+
+ENDED = "the work that asked has ended"
 
 
 @dataclass(slots=True)
 class Transaction:
     """Gathers what one job does to lanes; `key` makes the keys of its posts unique.
 
-    `begun` is the turn that an event began, `rest` the answer when there was none.
+    `begun` is the turn that an event began, `rest` the answer when there was none; `told` is what
+    became of a command that answers a question.
     """
 
     conn: sqlite3.Connection
@@ -70,6 +80,8 @@ class Transaction:
     deliver: set[LaneKey] = field(default_factory=set)
     cards: set[LaneKey] = field(default_factory=set)
     timers: bool = False
+    ended: set[TurnRef] = field(default_factory=set)
+    told: escalations.Told | None = None
     posts: int = 0
     said: list[str] = field(default_factory=list)
 
@@ -104,24 +116,19 @@ class Transaction:
             frozenset(self.deliver),
             frozenset(self.cards),
             self.timers,
+            frozenset(self.ended),
         )
 
     def _do(self, lane: Lane, effect: LaneEffect) -> None:
         match effect:
-            case Post(text, card, buttons):
-                self.said.append(text)
-                goal = lane.slot.goal if card else None
-                self.post(lane.key, Say(text, buttons=buttons), card=goal)
-            case Enqueue():
-                self._enqueue(lane, effect)
-            case Drop(seqs):
-                self.conn.executemany(
-                    "UPDATE inbox SET state = 'dropped' WHERE seq = ?", [(seq,) for seq in seqs]
-                )
+            case Post() | Decide():
+                self._say(lane, effect)
+            case Enqueue() | Drop() | Done():
+                self._queue(lane, effect)
             case Begin(turn):
                 self._begin(lane, turn)
-            case Finish(turn, outcome):
-                close_turn(self.conn, turn, outcome)
+            case Finish() | Park() | SetAside() | Withdraw():
+                self._leave(lane, effect)
             case SwitchSession():
                 self._switch(lane, effect)
             case Rest():
@@ -130,6 +137,50 @@ class Transaction:
                 self._keep(lane, effect)
             case CancelTurn() | Wake() | CallJudge():
                 self._signal(lane, effect)
+            case _:
+                assert_never(effect)
+
+    def _say(self, lane: Lane, effect: Post | Decide) -> None:
+        match effect:
+            case Post(text, card, buttons):
+                self.said.append(text)
+                goal = lane.slot.goal if card else None
+                self.post(lane.key, Say(text, buttons=buttons), card=goal)
+            case Decide(found, by):
+                self.told = escalations.decide(self, found, by)
+            case _:
+                assert_never(effect)
+
+    def _queue(self, lane: Lane, effect: Enqueue | Drop | Done) -> None:
+        match effect:
+            case Enqueue():
+                self._enqueue(lane, effect)
+            case Drop(seqs):
+                self._mark(seqs, "dropped")
+            case Done(seqs):
+                self._mark(seqs, "done")
+            case _:
+                assert_never(effect)
+
+    def _mark(self, seqs: Sequence[int], state: str) -> None:
+        self.conn.executemany(
+            "UPDATE inbox SET state = ? WHERE seq = ?", [(state, seq) for seq in seqs]
+        )
+
+    def _leave(self, lane: Lane, effect: Finish | Park | SetAside | Withdraw) -> None:
+        match effect:
+            case Finish(turn, outcome):
+                asked = escalations.close(self, turn.id, ENDED)
+                if asked or turn.kind is RowKind.ANSWER:
+                    waiting.forget(self.conn, turn.id)
+                close_turn(self.conn, turn, outcome)
+            case Park(turn):
+                waiting.park(self.conn, turn)
+            case SetAside(turn):
+                waiting.set_aside(self.conn, turn, escalations.notes(self.conn, turn.id))
+            case Withdraw(why, by, goal):
+                escalations.withdraw(self, lane.key, why=why, by=by, goal=goal)
+                self.ended.update(waiting.withdraw(self.conn, lane.key, goal))
             case _:
                 assert_never(effect)
 
@@ -202,11 +253,13 @@ class Transaction:
             # The turn will end once more; what is told then is not what is told now.
             self.key, self.posts = f"{self.key}:{turn.attempt}", 0
             self.conn.execute(
-                "UPDATE turn SET attempt = ?, tries = ? WHERE id = ?",
+                "UPDATE turn SET attempt = ?, tries = ?, phase = 'begun' WHERE id = ?",
                 (turn.attempt, turn.tries, turn.id),
             )
             return
-        inputs = codec.dump_users(self._inputs(lane.slot.active, turn))
+        told = escalations.cancelled(self, turn.session)
+        asked = self._inputs(lane.slot.active, turn)
+        inputs = codec.dump_users([*map(User, told), *asked])
         self.conn.execute(
             "INSERT INTO turn (id, lane, session, kind, principal, goal, phase, attempt, tries, "
             "rows, inputs, began) VALUES (?, ?, ?, ?, ?, ?, 'begun', ?, ?, ?, ?, ?)",
@@ -228,8 +281,13 @@ class Transaction:
             "UPDATE inbox SET state = 'claimed', turn = ? WHERE seq = ?",
             [(turn.id, seq) for seq in turn.rows],
         )
+        if turn.kind is RowKind.ANSWER:
+            waiting.take_over(self.conn, turn.rows[0], turn.id)
 
     def _inputs(self, goal: Goal | None, turn: Turn) -> list[User]:
+        """What the turn answers; an answer enters it only when its call has gone on."""
+        if turn.kind is RowKind.ANSWER:
+            return []
         inputs = []
         for seq in turn.rows:
             (payload,) = self.conn.execute(

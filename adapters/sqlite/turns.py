@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from adapters.sqlite import codec
+from adapters.sqlite import codec, escalations, waiting
 from adapters.sqlite.budgets import book, settle_cut, settle_lost
 from adapters.sqlite.closing import stored_receipts
 from adapters.sqlite.intake import save_draft
@@ -78,7 +78,7 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
     ]
     slot = load_slot(conn, turn.session)
     again = turn.attempt > 1
-    if again:
+    if again or turn.kind is RowKind.ANSWER:
         check_children(conn, turn.id)
     if again and slot.goal is not None:
         settle_lost(conn, slot.goal.id, turn.id)
@@ -91,6 +91,8 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
         prefix=prefix,
         counted=counted,
         bound=slot.goal is not None and slot.goal.status not in OVER,
+        asked=escalations.keys(conn, turn.id) if again else frozenset(),
+        call=waiting.load_call(conn, turn),
     )
 
 
@@ -225,16 +227,25 @@ def end_turn(
     """The whole of `Store.end_turn`, as one job."""
     tx = Transaction(conn, now, f"turn:{ref.turn}:end")
     found = conn.execute(
-        "SELECT lane, session, attempt, phase FROM turn WHERE id = ?", (ref.turn,)
+        "SELECT lane, session, attempt, phase, kind, seconds, receipts FROM turn WHERE id = ?",
+        (ref.turn,),
     ).fetchone()
     if found is None or (found[2], found[3]) != (ref.attempt, "begun"):
         raise Fenced(f"turn {ref.turn} has ended or was taken over")
     lane_key = LaneKey(found[0])  # a relocation may have changed it since the turn began
     lane = tx.open_lane(lane_key)
     receipts = ending.receipts or stored_receipts(conn, ref.turn)  # a cut turn brings none
+    kept = codec.load_receipts(found[6]) if found[4] == RowKind.ANSWER else ()
+    seconds = found[5] + ending.seconds  # before it was parked, and since
+    parked = ending.outcome is Outcome.PARKED
     conn.execute(
         "UPDATE turn SET answer = ?, receipts = ?, seconds = ? WHERE id = ?",
-        (ending.answer, codec.dump_receipts(receipts), ending.seconds, ref.turn),
+        (
+            ending.answer,
+            found[6] if parked else codec.dump_receipts((*kept, *receipts)),
+            seconds,
+            ref.turn,
+        ),
     )
     spend(conn, ref.turn, ending.spent, now)
     if lane.slot.goal is not None:
@@ -248,7 +259,7 @@ def end_turn(
             turn=ref.turn,
             attempt=ref.attempt,
             outcome=ending.outcome,
-            seconds=ending.seconds,
+            seconds=seconds,
             answer=sha256(ending.answer.encode(errors="surrogatepass")).hexdigest(),
             idle=not receipts,
             reason=ending.reason,

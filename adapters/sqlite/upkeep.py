@@ -60,7 +60,8 @@ def _goes_on(conn: sqlite3.Connection, lane: LaneKey, session: int, damage: Dama
 
 
 def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
-    """Whether a lane is idle, with an empty inbox and outbox and no active goal."""
+    """Whether a lane is idle, with an empty inbox and outbox and no active goal but one that
+    waits for a person."""
     found = conn.execute("SELECT phase, session FROM lane WHERE key = ?", (key,)).fetchone()
     if found is None:
         return True
@@ -74,7 +75,12 @@ def at_rest(conn: sqlite3.Connection, key: LaneKey) -> bool:
         goal = load_slot(conn, session).active
     except Unreadable:
         return True  # nothing moves it in this run
-    return phase == "idle" and not work and goal is None
+    (asking,) = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM escalation WHERE session = ? "
+        "AND state IN ('pending_send', 'open'))",
+        (session,),
+    ).fetchone()
+    return phase == "idle" and not work and (goal is None or bool(asking))
 
 
 def prune(conn: sqlite3.Connection, now: float) -> bool:

@@ -78,7 +78,8 @@ TOOL_ADVICE: Mapping[str, str] = {
     "terminal": (
         "Terminal: commands run in a sandbox, without a screen and without input; use flags that"
         " ask nothing. Start servers and long jobs as background processes and look at them later."
-        " A command that was refused as dangerous stays refused: choose a safer way or report it."
+        " A dangerous command may have to wait for a person's approval; what was refused stays"
+        " refused: choose a safer way or report it."
     ),
     "file": (
         "Files: prefer the file tools to shell redirection for writing and changing files; they"
@@ -86,7 +87,10 @@ TOOL_ADVICE: Mapping[str, str] = {
     ),
     "send": "Send: give the person a file from the workspace when they need the file itself.",
     "think": "Think: use it to plan before a task of several steps; it changes nothing.",
-    "ask": "Ask: put a question to the person only when the work cannot go on without an answer.",
+    "ask": (
+        "Ask: put a question to a person only when the work cannot go on without their decision."
+        " Do first what can be done without it, and ask all of it at once."
+    ),
     "delegation": (
         "Delegate: hand over work that stands by itself; the child sees only what you write to it."
     ),

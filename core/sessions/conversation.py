@@ -96,8 +96,9 @@ class Question:
     (`text`) and how it is answered by a command (`how`).
 
     `state` is the value of a `core.escalations.record.State`, `until` the wall time it expires
-    at. `buttons` stand for command lines, and are empty once it is decided. `remotes` are the
-    messages that show its card. The trail is oldest first.
+    at, `outcome` one line of what became of it, "" as long as it waits. `buttons` stand for
+    command lines, and are empty once it is decided. `remotes` are the messages that show its
+    card. The trail is oldest first.
     """
 
     id: str
@@ -105,6 +106,7 @@ class Question:
     how: str
     state: str
     until: float
+    outcome: str = ""
     buttons: tuple[Button, ...] = ()
     trail: tuple[TrailLine, ...] = ()
     remotes: tuple[RemoteId, ...] = ()

@@ -45,7 +45,10 @@ CREATE TABLE waiting_call (
   PRIMARY KEY (turn, call)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX turn_waiting ON turn (lane) WHERE phase IN ('parked', 'aside');
+
 ALTER TABLE lane ADD COLUMN parked INTEGER;      -- the session's turn that waits for an answer
 ALTER TABLE inbox ADD COLUMN of_turn INTEGER;    -- whose answer it is
+CREATE INDEX inbox_answers ON inbox (of_turn) WHERE of_turn IS NOT NULL;
 ALTER TABLE outbox ADD COLUMN escalation INTEGER;
 ALTER TABLE outbox ADD COLUMN shows TEXT NOT NULL DEFAULT '';  -- its card, or a reminder of it
