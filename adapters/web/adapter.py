@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
@@ -17,18 +16,19 @@ from aiohttp import web
 
 from adapters.web.api import Api
 from adapters.web.chats import Chats
-from adapters.web.encode import Sent, posted
+from adapters.web.encode import Asks, Shown, asks_a_person, posted
 from adapters.web.files import Files
 from adapters.web.guard import Guard
 from adapters.web.hub import Hub
 from adapters.web.login import Attempts, Logins
 from adapters.web.options import Door, MenuEntry, Past, WebOptions
 from adapters.web.pages import Pages
-from adapters.web.parts import parts
+from adapters.web.parts import MOST, parts
 from adapters.web.refusals import Refusals
 from adapters.web.server import Listener, address, application
 from adapters.web.stream import Stream
 from core.errors import PermanentError
+from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -38,7 +38,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Clock, Health, Intake, Mark
+from core.ports import Clock, Health, Intake, Mark, Sent
 
 SWEEP_S = 3600.0
 
@@ -131,20 +131,27 @@ class WebPlatform:
         """A Markdown text as messages of a readable length."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """As much as a message of an answer may have."""
+        return Room(MOST)
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """Show a message or offer a file. Raises PermanentError for a file that is gone."""
         now = self._clock.now()
         match what:
             case Say():
-                sent = Sent(RemoteId(secrets.token_urlsafe(12)), what, now)
+                asks = Asks.OPEN if asks_a_person(what) else Asks.NOT
+                remote = RemoteId(secrets.token_urlsafe(12))
+                shown = Shown(remote, what, now, asks=asks)
             case SendFile():
                 kept = await asyncio.to_thread(self._files.keep, what)
-                sent = Sent(RemoteId(kept.id), kept, now, what.caption)
+                shown = Shown(RemoteId(kept.id), kept, now, what.caption)
             case _:
                 assert_never(what)
-        self._show(address, sent, "message")
+        self._show(address, shown, "message")
         self._hub.list_changed()
-        return sent.remote
+        return Sent(shown.remote, now)
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Let a message read differently, wherever it is shown."""
@@ -155,12 +162,12 @@ class WebPlatform:
         if before is not None and before.what == what:
             return
         # Of a message that an earlier process sent, the store alone knows when that was.
-        changed = Sent(remote, what, 0.0) if before is None else replace(before, what=what)
+        changed = Shown(remote, what, 0.0) if before is None else before.edited(what)
         self._show(address, changed, "edit")
 
-    def _show(self, address: Address, sent: Sent, event: str) -> None:
-        self._hub.feed(address.chat).show(sent)
-        self._hub.publish(address.chat, event, posted(sent))
+    def _show(self, address: Address, shown: Shown, event: str) -> None:
+        self._hub.feed(address.chat).show(shown)
+        self._hub.publish(address.chat, event, posted(shown))
 
     async def show_progress(
         self, address: Address, turn: int, remote: RemoteId | None, text: str

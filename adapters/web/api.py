@@ -68,6 +68,7 @@ class Api:
             web.get("/api/start", self.start),
             web.get("/api/chats", self.list_chats),
             web.get("/api/chats/{chat}", self.read),
+            web.get("/api/chats/{chat}/questions", self.questions),
             web.post("/api/chats/{chat}/messages", self.say),
             web.post("/api/chats/{chat}/presses", self.press),
             web.post("/api/chats/{chat}/files", self.upload),
@@ -102,6 +103,10 @@ class Api:
         return web.json_response(
             await self._chats.snapshot(_chat(request), before=_before(request))
         )
+
+    async def questions(self, request: web.Request) -> web.Response:
+        """What was asked of people in a chat, and what became of it."""
+        return web.json_response({"questions": await self._chats.questions(_chat(request))})
 
     async def say(self, request: web.Request) -> web.Response:
         """Take a message."""

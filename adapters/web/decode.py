@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.web.markdown import clean
 from core.errors import UserError
+from core.escalations import token
 from core.messages import (
     Address,
     Attachment,
@@ -87,7 +88,8 @@ def press(chat: str, body: Any, now: float) -> Press:
     """A press on a button. Raises UserError for one that nobody could mean."""
     fields = _fields(body)
     command = clean(_text(fields, "command")).strip()
-    if not command.startswith("/") or len(command) > MAX_COMMAND:
+    known = command.startswith("/") or token.is_ours(command)
+    if not known or len(command) > MAX_COMMAND:
         raise UserError(_UNREADABLE)
     return Press(
         address=address_of(chat),

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeAlias
 from urllib.parse import quote
 
 from adapters.web.decode import client_id
 from adapters.web.markdown import clean, plain, render
+from core.escalations import token
+from core.escalations.commands import Verb
 from core.messages import Attachment, Button, RemoteId, Say
 from core.sessions.conversation import ChatFact, Told
 from core.transcript import Json
@@ -24,6 +27,7 @@ IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types that are shown in the page; everything else is a download of unnamed bytes."""
 TITLE = 80
 
+_ANSWERS = tuple(f"/{verb.value} " for verb in Verb)
 _GOAL_CONTROLS = frozenset({"/goal pause", "/goal resume", "/goal clear", "/stop"})
 _CARD = re.compile(
     r"^(?:\(may be a repeat\) )?(?:⊙ Goal set|▶ Goal resumed|▶ Going on with the goal) "
@@ -44,22 +48,36 @@ class Kept:
     size: int
 
 
+class Asks(StrEnum):
+    """How a question's card stands, as far as a page has to know; NOT for any other message."""
+
+    NOT = ""
+    OPEN = "open"
+    DECIDED = "decided"
+
+
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Shown:
     """A message of the bot as it is shown: a text, or a file (None when it is gone)."""
 
     remote: RemoteId
     what: Say | Kept | None
     at: float
     caption: str = ""
+    asks: Asks = Asks.NOT
+
+    def edited(self, what: Say) -> Shown:
+        """The same message with another text; a question without buttons is decided."""
+        asks = Asks.DECIDED if self.asks and not asks_a_person(what) else self.asks
+        return replace(self, what=what, asks=asks)
 
 
-def posted(sent: Sent) -> Object:
+def posted(sent: Shown) -> Object:
     """A message of the bot."""
     base: Object = {"id": sent.remote, "who": "bot", "at": sent.at}
     match sent.what:
         case Say() as say:
-            return base | _say(say)
+            return base | _say(say) | {"asks": sent.asks.value}
         case Kept() as kept:
             file: Json = file_of(kept)
         case None:
@@ -74,13 +92,22 @@ def _say(say: Say) -> Object:
         "kind": kind_of(say),
         "html": render(text) if say.markdown else plain(text),
         "text": text,
-        "buttons": [_button(button) for button in say.buttons],
+        "buttons": [button_of(button) for button in say.buttons],
         "reply": say.reply_to,
         "card": card_of(text),
     }
 
 
-def _button(button: Button) -> Object:
+def asks_a_person(what: Say | Kept | None) -> bool:
+    """Whether it is a text whose buttons answer a question."""
+    return isinstance(what, Say) and any(
+        token.is_ours(button.command) or button.command.startswith(_ANSWERS)
+        for button in what.buttons
+    )
+
+
+def button_of(button: Button) -> Object:
+    """A button and what it stands for."""
     return {"label": clean(button.label), "command": button.command}
 
 
@@ -165,6 +192,7 @@ def listed(facts: Sequence[ChatFact], chat_of: dict[str, str]) -> list[Json]:
             "at": fact.last,
             "busy": fact.busy,
             "goal": fact.goal,
+            "waiting": fact.waiting,
         }
         for fact in facts
     ]

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adapters.web.encode import Object, Sent
+from adapters.web.encode import Object, Shown
 from core.messages import RemoteId
 
 EVENTS = 200
@@ -50,7 +50,7 @@ class Feed:
 
     missing: int
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS))
-    shown: OrderedDict[RemoteId, Sent] = field(default_factory=OrderedDict)
+    shown: OrderedDict[RemoteId, Shown] = field(default_factory=OrderedDict)
     marks: OrderedDict[RemoteId, str] = field(default_factory=OrderedDict)
     activity: Activity = field(default_factory=Activity)
     readers: int = 0
@@ -61,7 +61,7 @@ class Feed:
             return None
         return (event for event in tuple(self.events) if event.number > number)
 
-    def show(self, sent: Sent) -> None:
+    def show(self, sent: Shown) -> None:
         """Remember what a message reads now."""
         self.shown[sent.remote] = sent
         if len(self.shown) > MESSAGES:

@@ -60,7 +60,14 @@ def plain(text: str) -> str:
 def render(text: str) -> str:
     """Markdown as HTML that may be put into the page as it is."""
     made = str(_PARSER.render(clean(text)))
-    return nh3.clean(made, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=REL)
+    return nh3.clean(
+        made,
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        url_relative="deny",  # what a model wrote is no place in this page
+        link_rel=REL,
+    )
 
 
 def _image(

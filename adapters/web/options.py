@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.messages import LaneKey, PlatformName, RemoteId, Say
-from core.sessions.conversation import ChatFact, Conversation, Place
+from core.sessions.conversation import ChatFact, Conversation, Place, Question
 
 MAX_UPLOAD = 100 * 1024 * 1024
 
@@ -35,6 +35,10 @@ class Past(Protocol):
 
     async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
         """See `Archive.chats`."""
+        ...
+
+    async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
+        """See `Archive.questions`."""
         ...
 
     async def card(self, lane: LaneKey) -> tuple[RemoteId, Say] | None:

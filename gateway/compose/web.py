@@ -15,7 +15,14 @@ from adapters.web.server import address
 from core.commands import COMMANDS
 from core.messages import LaneKey, PlatformName, RemoteId, Say, SendFile
 from core.ports import Platform
-from core.sessions.conversation import ChatFact, Conversation, Line, Place, Posted
+from core.sessions.conversation import (
+    ChatFact,
+    Conversation,
+    Line,
+    Place,
+    Posted,
+    Question,
+)
 from gateway.access import Door
 from gateway.card import BUTTONS, text_of
 from gateway.compose.setup import Memory, Setup
@@ -98,6 +105,19 @@ class _Past:
     async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:
         """See `Archive.chats`."""
         return await self.memory.chats(platform)
+
+    async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
+        """See `Archive.questions`."""
+        found = await self.memory.questions(lane)
+        return tuple(map(self._cleaned, found))
+
+    def _cleaned(self, question: Question) -> Question:
+        buttons = tuple(
+            replace(button, label=self.redact(button.label)) for button in question.buttons
+        )
+        trail = tuple(replace(line, detail=self.redact(line.detail)) for line in question.trail)
+        text, outcome = self.redact(question.text), self.redact(question.outcome)
+        return replace(question, text=text, outcome=outcome, buttons=buttons, trail=trail)
 
     async def card(self, lane: LaneKey) -> tuple[RemoteId, Say] | None:
         """The goal's status message as it should read now."""

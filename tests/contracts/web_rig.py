@@ -17,6 +17,7 @@ from adapters.web.decode import address_of
 from adapters.web.options import WebOptions
 from adapters.web.parts import MOST
 from core.messages import Address, Outbound, RemoteId
+from core.ports import Sent
 from core.sessions.conversation import Posted
 from gateway.access import Access, Door
 from tests.contracts.cable import Cable
@@ -67,13 +68,14 @@ class Watching(WebPlatform):
     past: FakePast
     browser: FakeBrowser
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
-        remote = await super().send(address, what)
-        line = Posted(remote=remote, what=what, at=RealClock().now())
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
+        sent = await super().send(address, what)
+        remote = sent.remote
+        line = Posted(remote=remote, what=what, at=sent.at)
         self.past.lines[address.key].append(line)
         window = self.browser.windows[address.chat]
         await self.browser.until(lambda: f"bot:{remote}" in window.items or not window.reading)
-        return remote
+        return sent
 
 
 class WebRig(PlatformRig):

@@ -456,7 +456,7 @@ async def test_a_browser_that_comes_back_has_lost_nothing_and_doubled_nothing(
     served: Served, browser: FakeBrowser
 ) -> None:
     window = await browser.open(CHAT)
-    first = await served.platform.send(HERE, Say("one"))
+    first = (await served.platform.send(HERE, Say("one"))).remote
     await browser.until(lambda: len(window.by("bot")) == 1)
     await browser.close(CHAT)
     await served.platform.edit(HERE, first, Say("one, changed"))
@@ -502,7 +502,7 @@ async def test_two_windows_show_the_same_chat(served: Served, browser: FakeBrows
 
 
 async def test_a_file_whose_copy_is_gone_is_told_so(served: Served, browser: FakeBrowser) -> None:
-    remote = await served.platform.send(HERE, SendFile("a.txt", "here", content="x"))
+    remote = (await served.platform.send(HERE, SendFile("a.txt", "here", content="x"))).remote
     assert (await status(browser, f"/files/{remote}/a.txt")) == (200, "x")
 
 

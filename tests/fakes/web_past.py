@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from core.escalations.record import State
 from core.messages import LaneKey, PlatformName, RemoteId, Say
-from core.sessions.conversation import ChatFact, Conversation, Line, Place, Told
+from core.sessions.conversation import ChatFact, Conversation, Line, Place, Question, Told
 
 
 @dataclass(slots=True)
 class FakePast:
-    """Add to `lines`; `cards` are the status messages as they should read now."""
+    """Add to `lines`; `cards` are the status messages as they should read now, `asked` the
+    questions to people, newest first."""
 
     lines: dict[LaneKey, list[Line]] = field(default_factory=lambda: defaultdict(list))
     cards: dict[LaneKey, tuple[RemoteId, Say]] = field(default_factory=dict)
+    asked: dict[LaneKey, tuple[Question, ...]] = field(default_factory=dict)
 
     async def conversation(
         self, lane: LaneKey, *, before: Place | None = None, limit: int = 200
@@ -31,8 +34,16 @@ class FakePast:
         for lane, lines in self.lines.items():
             said = [line for line in lines if isinstance(line, Told)]
             if said:
-                facts.append(ChatFact(lane=lane, first=said[0].text, last=said[-1].at))
+                open_ = [one for one in self.asked.get(lane, ()) if one.state == State.OPEN]
+                fact = ChatFact(
+                    lane=lane, first=said[0].text, last=said[-1].at, waiting=len(open_)
+                )
+                facts.append(fact)
         return tuple(sorted(facts, key=lambda fact: fact.last, reverse=True))
+
+    async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
+        """See `Past.questions`."""
+        return self.asked.get(lane, ())
 
     async def card(self, lane: LaneKey) -> tuple[RemoteId, Say] | None:
         """See `Past.card`."""

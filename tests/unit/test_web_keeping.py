@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.web.encode import Sent
+from adapters.web.encode import Shown
 from adapters.web.files import FORGOTTEN_S, Files, safe_name
 from adapters.web.hub import CHATS, EVENTS, Hub
 from adapters.web.login import (
@@ -314,7 +314,7 @@ def test_a_feed_that_is_read_is_not_dropped() -> None:
 
 def test_a_message_is_remembered_as_it_reads_now() -> None:
     feed = Hub("run").feed("chat")
-    feed.show(Sent(RemoteId("a"), Say("one"), 1.0))
-    feed.show(Sent(RemoteId("b"), Say("two"), 2.0))
-    feed.show(Sent(RemoteId("a"), Say("three"), 1.0))
+    feed.show(Shown(RemoteId("a"), Say("one"), 1.0))
+    feed.show(Shown(RemoteId("b"), Say("two"), 2.0))
+    feed.show(Shown(RemoteId("a"), Say("three"), 1.0))
     assert [sent.what for sent in feed.shown.values()] == [Say("three"), Say("two")]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.web import decode
-from adapters.web.encode import Kept, Sent, card_of, kind_of, posted, title_of, told
+from adapters.web.encode import Kept, Shown, card_of, kind_of, posted, title_of, told
 from adapters.web.markdown import ATTRIBUTES, TAGS, plain, render
 from adapters.web.parts import MOST, parts
 from core.errors import UserError
@@ -40,6 +40,7 @@ ATTACKS = [
     'https://evil.example/"onmouseover="alert(1)',
     "[a]: javascript:alert(1)\n\n[a]",
     "<<script>script>alert(1)<</script>/script>",
+    "[]() [x](/logout) [y](//evil.example)",
 ]
 
 
@@ -86,7 +87,7 @@ def test_no_mixture_gets_code_into_the_page(pieces: list[str]) -> None:
 @given(st.text())
 def test_any_text_can_be_shown(text: str) -> None:
     assert is_safe(render(text))
-    json.dumps(posted(Sent(RemoteId("a"), Say(text, markdown=True), 1.0))).encode()
+    json.dumps(posted(Shown(RemoteId("a"), Say(text, markdown=True), 1.0))).encode()
 
 
 def test_markdown_is_rendered() -> None:
@@ -190,7 +191,7 @@ def test_messages_are_told_apart_by_how_they_look() -> None:
 
 
 def test_a_file_is_told_with_a_path_of_its_own_id() -> None:
-    what = posted(Sent(RemoteId("i" * 22), Kept("i" * 22, '../"x".png', "image/png", 9), 1.0))
+    what = posted(Shown(RemoteId("i" * 22), Kept("i" * 22, '../"x".png', "image/png", 9), 1.0))
     assert what["file"] == {
         "id": "i" * 22,
         "name": '../"x".png',
