@@ -163,13 +163,22 @@ def _meant(escalation: Escalation, what: Act | int) -> Answer | None:
 def message(said: Words, scene: Scene) -> Resolution:
     """What a message that is no command means: a reply to a card answers that one, also when it
     is not the newest; a plain one must leave no doubt."""
-    if not said.replies_to:
+    if not said.replies_to or _just_stands(said, scene):
         return _plain(said, scene) if said.bare else NotAnAnswer()
     shown = (one for one in scene.escalations if one.shown_in(said.replies_to))
     escalation = next(shown, None)
     if escalation is None or not said.bare:
         return NotAnAnswer()
     return _reply(said, escalation)
+
+
+def _just_stands(said: Words, scene: Scene) -> bool:
+    """Whether it replies to no more than the first message of the thread where it stands: a reply
+    is meant only where that is a card and nothing was asked further down."""
+    here, root = place(said.address), said.replies_to
+    asked = any(place(one.address) == here for one in scene.live)
+    begun = any(one.shown_in(root) for one in scene.escalations)
+    return root == here.thread and (asked or not begun)
 
 
 def _reply(said: Words, escalation: Escalation) -> Resolution:

@@ -267,6 +267,23 @@ def test_a_reply_from_another_chat_is_no_answer_and_one_in_the_cards_thread_is()
     assert message(says("yes", at=thread, to="card-7"), scene(OPEN)) == NotAnAnswer()
 
 
+def test_a_thread_that_begins_with_another_message_is_a_place_like_any() -> None:
+    found = message(says("yes", to=HERE.thread), scene(OPEN))
+    assert answer(found) == Approved()
+    assert message(says("yes", to=HERE.thread), scene(OPEN, last="x")) == NotAnAnswer()
+
+
+def test_a_yes_in_a_cards_thread_is_for_what_was_asked_there_last() -> None:
+    first = replace(OPEN, address=replace(HERE, thread=""))
+    thread = replace(HERE, thread="card-7")
+    second = replace(shown(escalation(number=8)), address=thread)
+    found = message(says("yes", at=thread, to="card-7"), scene(first, second))
+    assert isinstance(found, Resolved)
+    assert found.escalation is second
+    unsure = message(says("yes", at=thread, to="card-7"), scene(first, second, last="x"))
+    assert unsure == NotAnAnswer()
+
+
 def test_a_reply_chooses_by_number_or_by_the_whole_text() -> None:
     for text in ("3", "3.", "#3", "option 3", "blue", " BLUE "):
         assert answer(message(says(text, to="card-3"), scene(CHOICE))) == Chose(2, "Blue")
