@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 from core.errors import PermanentError, TransientError, UserError
+from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -20,7 +21,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Intake, Platform
+from core.ports import Intake, Platform, Sent
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +81,13 @@ class Redacted:
         self._platform = platform
         self._redact = redact
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """See `Platform.room`; a text is measured as it goes out."""
+        room = self._platform.room
+        return Room(room.limit, lambda text: room.size(self._redact(text)))
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """See `Platform.send`. The bytes of a file from disk are sent as they are."""
         match what:
             case Say():

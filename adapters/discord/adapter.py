@@ -17,6 +17,7 @@ import discord
 
 from adapters.discord import errors
 from adapters.discord.connection import Connection
+from adapters.discord.encode import ROOM
 from adapters.discord.ephemera import Ephemera
 from adapters.discord.handover import Around, Handover
 from adapters.discord.link import Link
@@ -28,6 +29,7 @@ from adapters.discord.pacing import Pacing
 from adapters.discord.parts import parts
 from adapters.discord.people import People
 from core.errors import PermanentError, PursuitError, UserError
+from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -37,7 +39,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Clock, Health, Hold, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
 
 MAX_DOWNLOAD = 25 * 1024 * 1024
@@ -110,7 +112,12 @@ class DiscordPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """How much one message with buttons holds."""
+        return ROOM
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """Post a message or a file."""
         nonce = key or secrets.token_hex(NONCE_BYTES)
         match what:

@@ -1,7 +1,8 @@
 """An interaction that waits for its one answer, which Discord wants within 3 s.
 
-What it did is told by the outbox; this only ends the waiting that the person sees. Best effort:
-an answer that fails is logged, since the command has had its effect.
+What a command did is told by the outbox; this only ends the waiting that the person sees. What
+became of an answer to a question is told here, to that person alone. Best effort: an answer that
+fails is logged, since the command has had its effect.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ log = logging.getLogger(__name__)
 
 
 class Asked:
-    """One command or press. `echo` is what the chat is shown of it, "" for a press."""
+    """One command or press. `echo` is what the chat is shown of it, "" for a press. `confirms`
+    says that the text of a confirmation is for that person, as no outbox tells it."""
 
-    def __init__(self, interaction: discord.Interaction, echo: str = "") -> None:
+    def __init__(
+        self, interaction: discord.Interaction, echo: str = "", *, confirms: bool = False
+    ) -> None:
         self._interaction = interaction
         self._echo = echo
+        self._confirms = confirms
         self._turn = asyncio.Lock()
         self._done = False
         self._is_saving = False
@@ -45,21 +50,31 @@ class Asked:
             self._is_saving = await self._try_to_say(SAVING)
 
     async def answer(self, ack: Ack) -> None:
-        """End the waiting: it is saved, or refused. A stranger is told nothing."""
+        """End the waiting: it is saved, or refused. A stranger is told nothing: their command
+        fails, their press does nothing."""
         async with self._turn:
             self._done = True
             match ack:
                 case Refused(text=text):
                     await self._refuse(text)
+                case Handled(text=text) if self._confirms and text:
+                    await self._tell(text)
                 case Handled() | Queued():
                     await self._confirm(public=True)
                 case Duplicate():
                     await self._confirm(public=False)
 
     async def _refuse(self, text: str) -> None:
+        if self._is_saving or text:
+            await self._tell(text)
+        elif not self._echo:
+            await self._try_to_defer()
+
+    async def _tell(self, text: str) -> None:
+        """Say something that only the person sees."""
         if self._is_saving:
             await self._change(text)
-        elif text:
+        else:
             await self._try_to_say(text)
 
     async def _confirm(self, *, public: bool) -> None:

@@ -56,6 +56,7 @@ def decode(message: discord.Message, me: Me) -> Message | None:
         may_continue=len(message.content) in FULL_LENGTHS,
         attachments=files,
         quoted=_quoted(message),
+        replies_to=_target(message),
     )
 
 
@@ -74,7 +75,7 @@ def decode_command(interaction: discord.Interaction, line: str, me: Me) -> Messa
 
 
 def decode_press(interaction: discord.Interaction, command: str, me: Me) -> Press | None:
-    """A press on a button with the command line that the button carries."""
+    """A press on a button with what the button stands for."""
     if interaction.channel is None or interaction.message is None or interaction.user.bot:
         return None
     return Press(
@@ -159,7 +160,10 @@ def _named(message: discord.Message, text: str, me: Me) -> str:
 
 def _replies_to(message: discord.Message, me: Me) -> bool:
     target = message.reference.resolved if message.reference is not None else None
-    return isinstance(target, discord.Message) and target.author.id == me.id
+    if isinstance(target, discord.Message):
+        return target.author.id == me.id
+    # Where Discord does not show the message, a ping that is not in the text is a reply's.
+    return bool(_target(message)) and any(user.id == me.id for user in message.mentions)
 
 
 def _takes_part(channel: discord.abc.Snowflake, me: Me) -> bool:
@@ -167,6 +171,14 @@ def _takes_part(channel: discord.abc.Snowflake, me: Me) -> bool:
     return isinstance(channel, discord.Thread) and (
         channel.me is not None or channel.owner_id == me.id
     )
+
+
+def _target(message: discord.Message) -> RemoteId:
+    """The message that the person replies to; a forward refers to one too."""
+    reference = message.reference
+    if reference is None or reference.type is not discord.MessageReferenceType.reply:
+        return RemoteId("")
+    return RemoteId(str(reference.message_id or ""))
 
 
 def _quoted(message: discord.Message) -> str:

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 
 from adapters.discord.decode import cleaned
 from adapters.discord.markup import adapted, escaped
+from core.escalations.card import Room
 from core.messages import Button
 
 MAX_UNITS = 2000
 MAX_LABEL = 80
 MAX_CUSTOM_ID = 100
 MAX_BUTTONS = 25
+SPARE = 32
+"""Left for the mark of a message that may be a second copy."""
 PREFIX = "pursuit:"
 """What the custom ids of our buttons begin with."""
 
@@ -51,6 +54,16 @@ def shown(text: str, *, markdown: bool) -> str:
     return verbatim(text)
 
 
+def weight(text: str) -> int:
+    """The units of a text however it goes out, formatted or escaped."""
+    plain = escaped(cleaned(text).strip("\n"))
+    return max(units(render(text)), units(plain))
+
+
+ROOM = Room(MAX_UNITS - SPARE, weight)
+"""What one message holds."""
+
+
 def cut(text: str, limit: int) -> str:
     """The text within `limit` UTF-16 units, with "…" at the end of a cut one."""
     if units(text) <= limit:
@@ -61,7 +74,7 @@ def cut(text: str, limit: int) -> str:
 
 def custom_ids(buttons: Sequence[Button]) -> tuple[tuple[str, str], ...]:
     """Label and custom id of each button: the id carries the command line, so that a press
-    means the same after a restart.
+    means the same after a restart. See `command_of`.
 
     Raises ValueError for a command that does not fit or too many buttons.
     """
@@ -72,3 +85,8 @@ def custom_ids(buttons: Sequence[Button]) -> tuple[tuple[str, str], ...]:
         if units(custom_id) > MAX_CUSTOM_ID:
             raise ValueError(f"button command over {MAX_CUSTOM_ID - len(PREFIX)}: {custom_id!r}")
     return made
+
+
+def command_of(custom_id: str) -> str:
+    """What a button stands for; one that we did not make stands for its id."""
+    return custom_id.removeprefix(PREFIX)

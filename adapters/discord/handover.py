@@ -33,6 +33,7 @@ from adapters.discord.people import People
 from adapters.discord.session import UNREADABLE, Session
 from core.backoff import Backoff
 from core.errors import TransientError
+from core.escalations import token
 from core.messages import (
     Ack,
     Address,
@@ -125,8 +126,11 @@ class Handover:
     def pressed(self, interaction: discord.Interaction, command: str) -> None:
         """Somebody pressed a button."""
         inbound = decode_press(interaction, command, self._me)
-        if inbound is not None:
-            self._put(Item(inbound=inbound, asked=Asked(interaction)))
+        asked = Asked(interaction, confirms=token.is_ours(command))
+        if inbound is None:
+            self._spawn(asked.answer(Refused("")), f"answer-{asked.number}")
+        else:
+            self._put(Item(inbound=inbound, asked=asked))
 
     def admits(self, interaction: discord.Interaction) -> bool:
         """Whether whoever asks may talk there: a stranger is told nothing."""

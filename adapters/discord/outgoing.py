@@ -22,10 +22,10 @@ from adapters.discord.encode import MAX_UNITS, custom_ids, cut, shown, verbatim
 from adapters.discord.link import Link
 from adapters.discord.options import DiscordOptions
 from adapters.discord.pacing import EVERYWHERE, Pacing
-from adapters.discord.session import CommandButton
 from adapters.discord.wire import attempt
 from core.errors import PermanentError, TransientError
 from core.messages import Address, RemoteId, Say, SendFile
+from core.ports import Sent
 
 MAX_UPLOAD = 10 * 1024 * 1024
 NOBODY = discord.AllowedMentions.none()
@@ -66,14 +66,14 @@ class Outgoing:
         self._pacing = pacing
         self._options = options
 
-    async def say(self, address: Address, what: Say, nonce: str) -> RemoteId:
+    async def say(self, address: Address, what: Say, nonce: str) -> Sent:
         """Post a message: formatted, else plain. Discord keeps a post's nonce for some minutes
         and answers a second post under it with the first."""
         channel = channel_of(address)
         view = _view(what)
         reference = _reference(what, channel)
 
-        async def send(http: HTTPClient, content: str) -> RemoteId:
+        async def send(http: HTTPClient, content: str) -> Sent:
             with handle_message_parameters(
                 content,
                 nonce=nonce,
@@ -84,7 +84,7 @@ class Outgoing:
             ) as params:
                 return await _posted(http, channel, params)
 
-        async def work(http: HTTPClient, _: int) -> RemoteId:
+        async def work(http: HTTPClient, _: int) -> Sent:
             return await _plainer(
                 http, channel, send, shown(what.text, markdown=what.markdown), verbatim(what.text)
             )
@@ -111,13 +111,13 @@ class Outgoing:
 
         await self.call(address, work, self._options.call_s)
 
-    async def post_file(self, address: Address, what: SendFile, nonce: str) -> RemoteId:
+    async def post_file(self, address: Address, what: SendFile, nonce: str) -> Sent:
         """Post a file of at most 10 MB."""
         channel = channel_of(address)
         await asyncio.to_thread(_check, what)
         content = cut(verbatim(what.caption), MAX_UNITS) if what.caption.strip() else ""
 
-        async def send(http: HTTPClient, content: str) -> RemoteId:
+        async def send(http: HTTPClient, content: str) -> Sent:
             opened = await asyncio.to_thread(_opened, what)
             with (
                 opened as file,
@@ -131,7 +131,7 @@ class Outgoing:
             ):
                 return await _posted(http, channel, params)
 
-        async def work(http: HTTPClient, _: int) -> RemoteId:
+        async def work(http: HTTPClient, _: int) -> Sent:
             return await _plainer(http, channel, send, content, content)
 
         return await self.call(address, work, self._options.upload_s)
@@ -171,9 +171,10 @@ class Outgoing:
             self._pacing.cool(channel, err.retry_after, extras_only=extra)
 
 
-async def _posted(http: HTTPClient, channel: int, params: MultipartParameters) -> RemoteId:
-    made = await http.send_message(channel, params=params)
-    return RemoteId(str(made["id"]))
+async def _posted(http: HTTPClient, channel: int, params: MultipartParameters) -> Sent:
+    """The message that Discord has; of two posts under one nonce, the first."""
+    number = int((await http.send_message(channel, params=params))["id"])
+    return Sent(RemoteId(str(number)), discord.utils.snowflake_time(number).timestamp())
 
 
 async def _plainer(
@@ -212,7 +213,7 @@ def _view(what: Say) -> discord.ui.View:
         return nothing
     view = discord.ui.View(timeout=None)
     for label, custom_id in ids:
-        view.add_item(CommandButton(label, custom_id))
+        view.add_item(discord.ui.Button[discord.ui.View](label=label, custom_id=custom_id))
     return view
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -20,7 +19,7 @@ from discord import app_commands
 from discord.http import HTTPClient
 
 from adapters.discord import errors
-from adapters.discord.encode import PREFIX
+from adapters.discord.encode import command_of
 from adapters.discord.menu import ARGUMENT_SUMMARY, choices, digest, line_of
 from adapters.discord.options import DiscordOptions, MenuEntry
 from adapters.discord.wire import traced
@@ -58,32 +57,6 @@ class Hears(Protocol):
 
     def pressed(self, interaction: discord.Interaction, command: str) -> None:
         """Somebody pressed a button."""
-
-
-class CommandButton(
-    discord.ui.DynamicItem[discord.ui.Button[discord.ui.View]],
-    template=re.compile(rf"{PREFIX}(?P<command>.+)", re.DOTALL),
-):
-    """A button whose custom id carries its command line, so that it outlives the process."""
-
-    def __init__(self, label: str, custom_id: str) -> None:
-        super().__init__(discord.ui.Button(label=label, custom_id=custom_id))
-
-    @classmethod
-    async def from_custom_id(
-        cls,
-        interaction: discord.Interaction[discord.Client],
-        item: discord.ui.Item[discord.ui.View],
-        match: re.Match[str],
-    ) -> Self:
-        """The button of a press."""
-        del interaction, item
-        return cls("…", match[0])
-
-    async def callback(self, interaction: discord.Interaction[discord.Client]) -> None:
-        """Hand the press over."""
-        if isinstance(interaction.client, Session):
-            interaction.client.hears.pressed(interaction, self.custom_id.removeprefix(PREFIX))
 
 
 class Tree(app_commands.CommandTree["Session"]):
@@ -179,7 +152,6 @@ class Session(discord.Client):
 
     async def setup_hook(self) -> None:
         """Offer the commands when they are not the ones offered last."""
-        self.add_dynamic_items(CommandButton)
         told = digest([command.to_dict(self.tree) for command in self.tree.get_commands()])
         told = f"{self._options.api_base} {self.application_id} {told}\n"
         if told == await asyncio.to_thread(_read, self._synced):
@@ -236,6 +208,13 @@ class Session(discord.Client):
     async def on_disconnect(self) -> None:
         """The socket is gone, the session may not be."""
         self._pulse.fault("the connection to the gateway is lost")
+
+    async def on_interaction(self, interaction: discord.Interaction[Self]) -> None:
+        """Somebody pressed a button: ours carries what it stands for, so that it outlives the
+        process. The library would drop a press that it has no view for without an answer."""
+        if interaction.type is discord.InteractionType.component:
+            data: Mapping[str, object] = interaction.data or {}
+            self.hears.pressed(interaction, command_of(str(data.get("custom_id", ""))))
 
     async def on_message(self, message: discord.Message) -> None:
         """Somebody wrote."""

@@ -18,6 +18,7 @@ from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from adapters.telegram import errors
 from adapters.telegram.decode import Me, moved
+from adapters.telegram.encode import ROOM
 from adapters.telegram.ephemera import Ephemera
 from adapters.telegram.handover import Handover
 from adapters.telegram.link import Link
@@ -29,6 +30,7 @@ from adapters.telegram.parts import parts
 from adapters.telegram.polling import Poller
 from core.backoff import Backoff
 from core.errors import Misconfigured, PursuitError, TransientError, UserError
+from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -38,7 +40,7 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Clock, Health, Hold, Intake, Mark
+from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
 
 MAX_DOWNLOAD = 20 * 1024 * 1024
@@ -109,7 +111,12 @@ class TelegramPlatform:
         """A Markdown text as messages that fit."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """How much one message with buttons holds."""
+        return ROOM
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """Post a message or a file."""
         match what:
             case Say():

@@ -115,6 +115,7 @@ def _message(message: TelegramMessage, update_id: int, me: Me) -> Inbound | None
         may_continue=units(message.text or "") >= FULL_LENGTH,
         attachments=files,
         quoted=_quoted(message),
+        replies_to=_target(message),
     )
 
 
@@ -205,13 +206,26 @@ def _replies_to(message: TelegramMessage, me: Me) -> bool:
     return target is not None and target.from_user is not None and target.from_user.id == me.id
 
 
+def _answered(message: TelegramMessage) -> TelegramMessage | None:
+    """The message that the person chose to reply to."""
+    target = message.reply_to_message
+    if target is None or target.forum_topic_created is not None:
+        return None  # every message of a topic "replies" to the topic's first one
+    if message.is_topic_message and target.message_id == message.message_thread_id:
+        return None
+    return target
+
+
 def _quoted(message: TelegramMessage) -> str:
     if message.quote is not None:
         return cleaned(message.quote.text)
-    target = message.reply_to_message
-    if target is None or target.forum_topic_created is not None:
-        return ""  # every message of a topic "replies" to the topic's first one
-    return cleaned(target.text or target.caption or "")
+    target = _answered(message)
+    return "" if target is None else cleaned(target.text or target.caption or "")
+
+
+def _target(message: TelegramMessage) -> RemoteId:
+    target = _answered(message)
+    return RemoteId("" if target is None else str(target.message_id))
 
 
 def _origin(message: TelegramMessage) -> str:

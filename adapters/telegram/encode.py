@@ -17,13 +17,19 @@ from telegramify_markdown import RenderConfig, convert
 
 from adapters.telegram.decode import cleaned, units
 from adapters.telegram.literal import literal
+from core.escalations.card import Room
 from core.messages import Button
 
 MAX_UNITS = 4096
 MAX_CAPTION = 1024
 MAX_ENTITIES = 100
 CALLBACK_BYTES = 64
+MAX_LABEL = 64
+"""Telegram names no limit; its clients show about half of that."""
 BUTTONS_IN_ROW = 3
+"""So many stand in one row; more stand one below the other, where their labels have room."""
+SPARE = 32
+"""Left for the mark of a message that may be a second copy."""
 MENTION = re.compile(r"(?<!\w)@(?=[A-Za-z0-9_]{3})")
 UNSEEN = "\u2060"
 """WORD JOINER: no width, no line break, and no part of a user name."""
@@ -85,6 +91,26 @@ def verbatim(text: str, *, group: bool) -> Rendered:
     return Rendered(cut(unpinged(plain) if group else plain, MAX_UNITS))
 
 
+def weight(text: str) -> int:
+    """The units of a text however it goes out, formatted or as it is, in a group or not."""
+    made = render(text, group=True)
+    return max(units(made.text), units(unpinged(cleaned(text))))
+
+
+ROOM = Room(MAX_UNITS - SPARE, weight)
+"""What one message holds; formatted text with too many entities goes out as it is."""
+
+
+def plainer(made: Rendered, source: str, *, group: bool) -> Rendered:
+    """What goes out in the place of a rendering that Telegram refuses. Text that code blocks
+    set off stays set off: it goes out as it was written, unless that is too long."""
+    written = verbatim(source, group=group)
+    blocks = any(entity.type == MessageEntity.PRE for entity in made.entities)
+    if blocks and weight(source) <= MAX_UNITS:
+        return written
+    return Rendered(made.text)
+
+
 def unpinged(text: str) -> str:
     """The text with every @name broken, so that nobody is called."""
     return MENTION.sub(f"@{UNSEEN}", text)
@@ -99,7 +125,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
-    """The buttons, three in a row; the command line is what a press sends back.
+    """The buttons in one row, more than three as a list; a press sends the command back.
 
     Raises ValueError for a command over Telegram's 64 bytes.
     """
@@ -108,9 +134,10 @@ def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
     for button in buttons:
         if len(button.command.encode()) > CALLBACK_BYTES:
             raise ValueError(f"button command over {CALLBACK_BYTES} bytes: {button.command!r}")
-    made = [InlineKeyboardButton(b.label, callback_data=b.command) for b in buttons]
-    rows = [made[i : i + BUTTONS_IN_ROW] for i in range(0, len(made), BUTTONS_IN_ROW)]
-    return InlineKeyboardMarkup(rows)
+    made = [
+        InlineKeyboardButton(cut(b.label, MAX_LABEL), callback_data=b.command) for b in buttons
+    ]
+    return InlineKeyboardMarkup([made] if len(made) <= BUTTONS_IN_ROW else [[b] for b in made])
 
 
 def _breaks(text: str, entities: Iterable[Converted]) -> list[tuple[int, str]]:

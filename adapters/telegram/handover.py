@@ -82,6 +82,7 @@ class Handover:
                 inbound = decode(update, self._me)
             except Exception as err:  # noqa: BLE001 - a receive loop: no update may stop the rest
                 self._step_over(item, err)
+                ignored.extend(_query_of(item))
                 continue
             query = update.callback_query.id if update.callback_query else ""
             if inbound is not None:
@@ -114,8 +115,10 @@ class Handover:
         match inbound:
             case Press(address=address, remote=remote):
                 if query not in batch.told:
-                    self._answer(batch, query, _toast(ack))
-                elif refusal:  # the toast is spent on "saving…", so it needs a message
+                    self._answer(batch, query, _toast(ack), alert=bool(refusal))
+                elif refusal and inbound.private:
+                    # The toast is spent on "saving…", so it needs a message; in a group that
+                    # would tell everybody.
                     self._spawn(self._tell(address, refusal, remote), "refusal")
             case Message(address=address, remote=remote):
                 if refusal:
@@ -128,15 +131,17 @@ class Handover:
         for query in filter(None, batch.queries):
             self._answer(batch, query, SAVING)
 
-    def _answer(self, batch: Batch, query: str, text: str) -> None:
+    def _answer(self, batch: Batch, query: str, text: str, *, alert: bool = False) -> None:
         if query not in batch.told:  # Telegram takes one answer
             batch.told.add(query)
-            self._spawn(self._answer_query(query, cut(text, TOAST_UNITS)), f"answer-{query}")
+            told = self._answer_query(query, cut(text, TOAST_UNITS), alert=alert)
+            self._spawn(told, f"answer-{query}")
 
-    async def _answer_query(self, query: str, text: str) -> None:
+    async def _answer_query(self, query: str, text: str, *, alert: bool) -> None:
+        """End the waiting that the person sees; an alert stays until they have read it."""
         try:
             async with self._link.bot() as bot:
-                await bot.answer_callback_query(query, text=text or None)
+                await bot.answer_callback_query(query, text=text or None, show_alert=alert)
         except TelegramError as err:
             log.debug("a press was not answered: %s", type(err).__name__)
 
@@ -152,6 +157,13 @@ class Handover:
             type(err).__name__,
             self.malformed,
         )
+
+
+def _query_of(item: Json) -> tuple[str, ...]:
+    """The press in an update that cannot be read, as far as there is one to be answered."""
+    query = item.get("callback_query") if isinstance(item, dict) else None
+    number = query.get("id") if isinstance(query, dict) else None
+    return (number,) if isinstance(number, str) else ()
 
 
 def _toast(ack: Ack) -> str:

@@ -19,7 +19,6 @@ from telegram import (
     InlineKeyboardMarkup,
     InputFile,
     LinkPreviewOptions,
-    MessageEntity,
     ReplyParameters,
 )
 from telegram import Message as TelegramMessage
@@ -31,6 +30,7 @@ from adapters.telegram.encode import (
     Rendered,
     cut,
     keyboard,
+    plainer,
     render,
     unpinged,
     verbatim,
@@ -39,6 +39,7 @@ from adapters.telegram.link import Link
 from adapters.telegram.pacing import Pacing, is_group
 from core.errors import PermanentError, TransientError
 from core.messages import Address, RemoteId, Say, SendFile
+from core.ports import Sent
 
 MAX_UPLOAD = 50 * 1024 * 1024
 UPLOAD_S = 300.0
@@ -65,6 +66,11 @@ def message_of(remote: RemoteId) -> int:
     return _number(remote)
 
 
+def sent(message: TelegramMessage) -> Sent:
+    """A message that Telegram has taken."""
+    return Sent(RemoteId(str(message.message_id)), message.date.timestamp())
+
+
 def _number(text: str) -> int:
     try:
         return int(text)
@@ -72,14 +78,16 @@ def _number(text: str) -> int:
         raise PermanentError(f"Telegram knows no id like {text!r}.") from None
 
 
-def rendered(what: Say, chat: int) -> Rendered:
-    """A message's text and entities; verbatim when the markup does not fit after all."""
+def rendered(what: Say, chat: int) -> tuple[Rendered, Rendered]:
+    """A message's text and entities, verbatim when the markup does not fit after all; and what
+    goes out when Telegram refuses the entities."""
     group = is_group(chat)
     if what.markdown:
         made = render(what.text, group=group)
         if made.text and made.fits:
-            return made
-    return verbatim(what.text, group=group)
+            return made, plainer(made, what.text, group=group)
+    made = verbatim(what.text, group=group)
+    return made, made
 
 
 class Outgoing:
@@ -102,9 +110,9 @@ class Outgoing:
         """The chat's present id."""
         return self._moved.get(chat, chat)
 
-    async def say(self, address: Address, what: Say) -> RemoteId:
+    async def say(self, address: Address, what: Say) -> Sent:
         """Post a message: formatted, else plain; in its topic, else in the chat."""
-        made = rendered(what, chat_of(address))
+        forms = rendered(what, chat_of(address))
         markup = _keyboard(what)
         reply = (
             ReplyParameters(message_of(what.reply_to), allow_sending_without_reply=True)
@@ -114,39 +122,39 @@ class Outgoing:
 
         async def post(bot: Bot, chat: int) -> TelegramMessage:
             return await _plainer(
-                lambda entities, thread: bot.send_message(
+                lambda made, thread: bot.send_message(
                     chat,
                     made.text,
-                    entities=entities,
+                    entities=made.entities or None,
                     message_thread_id=thread,
                     reply_markup=markup,
                     reply_parameters=reply,
                     link_preview_options=NO_PREVIEW,
                 ),
-                made.entities,
+                forms,
                 thread_of(address),
             )
 
-        return RemoteId(str((await self.call(address, post)).message_id))
+        return sent(await self.call(address, post))
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Replace text and buttons; an edit that changes nothing is none."""
-        made = rendered(what, chat_of(address))
+        forms = rendered(what, chat_of(address))
         markup = _keyboard(what)
         number = message_of(remote)
 
         async def change(bot: Bot, chat: int) -> None:
             try:
                 await _plainer(
-                    lambda entities, _: bot.edit_message_text(
+                    lambda made, _: bot.edit_message_text(
                         made.text,
                         chat,
                         number,
-                        entities=entities,
+                        entities=made.entities or None,
                         reply_markup=markup,
                         link_preview_options=NO_PREVIEW,
                     ),
-                    made.entities,
+                    forms,
                     None,
                 )
             except BadRequest as err:
@@ -155,26 +163,27 @@ class Outgoing:
 
         await self.call(address, change)
 
-    async def post_file(self, address: Address, what: SendFile) -> RemoteId:
+    async def post_file(self, address: Address, what: SendFile) -> Sent:
         """Post a document of at most 50 MB."""
         chat = chat_of(address)
         caption = unpinged(what.caption) if is_group(chat) else what.caption
+        made = Rendered(cut(caption, MAX_CAPTION))
         await asyncio.to_thread(_check, what)
 
         async def post(bot: Bot, chat: int) -> TelegramMessage:
-            async def once(_: object, thread: int | None) -> TelegramMessage:
+            async def once(made: Rendered, thread: int | None) -> TelegramMessage:
                 with await asyncio.to_thread(_opened, what) as file:
                     return await bot.send_document(
                         chat,
                         InputFile(file, what.name, read_file_handle=False),
-                        caption=cut(caption, MAX_CAPTION) or None,
+                        caption=made.text or None,
                         message_thread_id=thread,
                         read_timeout=UPLOAD_S,
                     )
 
-            return await _plainer(once, (), thread_of(address))
+            return await _plainer(once, (made, made), thread_of(address))
 
-        return RemoteId(str((await self.call(address, post)).message_id))
+        return sent(await self.call(address, post))
 
     async def call(self, address: Address, work: Call[T]) -> T:
         """Run calls to one chat: held back while it cools down, errors translated."""
@@ -200,24 +209,24 @@ class Outgoing:
 
 
 async def _plainer(
-    call: Callable[[tuple[MessageEntity, ...] | None, int | None], Awaitable[T]],
-    entities: tuple[MessageEntity, ...],
+    call: Callable[[Rendered, int | None], Awaitable[T]],
+    forms: tuple[Rendered, Rendered],
     thread: int | None,
 ) -> T:
     """Call with entities and topic, and without the one that Telegram refuses.
 
     A refusal is certain: nothing was posted, so another try makes no second copy.
     """
-    marked = entities or None
+    made, plain = forms
     while True:
         try:
-            return await call(marked, thread)
+            return await call(made, thread)
         except BadRequest as err:
             if thread is not None and errors.topic_gone(err):
                 thread = None
-            elif marked and not (errors.chat_refuses(err) or errors.not_modified(err)):
+            elif made.entities and not (errors.chat_refuses(err) or errors.not_modified(err)):
                 log.debug("formatted text refused, sending it plain")
-                marked = None
+                made = plain
             else:
                 raise
 

@@ -320,7 +320,7 @@ async def deliver(
 async def _delivered(rig: PlatformRig, place: Address, what: Outbound) -> RemoteId:
     while True:
         try:
-            return await rig.platform.send(place, what)
+            return (await rig.platform.send(place, what)).remote
         except TransientError as error:
             if error.doubtful:
                 raise

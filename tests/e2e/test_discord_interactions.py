@@ -72,7 +72,7 @@ async def test_a_press_is_acknowledged_silently_and_a_refused_one_with_the_reaso
     home = fake.direct(fake.anna)
     async with running(platform, intake):
         card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
-        remote = await platform.send(at(fake, home), card)
+        remote = (await platform.send(at(fake, home), card)).remote
         intake.acks = lambda _: Handled("⏸ Goal paused.")
         first = fake.press(home, int(remote), "Pause")
         assert await answered(fake, first) == ("", True)
@@ -83,23 +83,23 @@ async def test_a_press_is_acknowledged_silently_and_a_refused_one_with_the_reaso
     assert [p.command for p in found if isinstance(p, Press)] == ["/goal pause"] * 2
 
 
-async def test_a_stranger_gets_no_answer_to_a_command_or_a_press(
+async def test_a_strangers_command_gets_no_answer_and_their_press_does_nothing(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:
     channel = fake.channel()
     platform = platform_for(fake, tmp_path)
     async with running(platform, intake):
         card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
-        remote = await platform.send(at(fake, channel), card)
+        remote = (await platform.send(at(fake, channel), card)).remote
         intake.acks = lambda _: Refused("")
-        ignored = [
-            fake.command("goal", "mine", user=fake.bob, channel=channel),
-            fake.press(channel, int(remote), "Pause", user=fake.bob),
-        ]
+        ignored = fake.command("goal", "mine", user=fake.bob, channel=channel)
+        press = fake.press(channel, int(remote), "Pause", user=fake.bob)
         await intake.got(2)
+        assert await answered(fake, press) == ("", True)
         intake.acks = lambda _: Queued(0)
         await answered(fake, fake.command("goal", "ours", channel=channel))
-    assert not any(asked.responded for asked in ignored)
+    assert not ignored.responded
+    assert len(fake.shown(channel)) == 2, "the card, and what is shown of our command"
 
 
 async def test_a_slow_commit_is_told_as_saving_and_then_confirmed(
@@ -109,7 +109,7 @@ async def test_a_slow_commit_is_told_as_saving_and_then_confirmed(
     home = fake.direct(fake.anna)
     async with running(platform, intake):
         card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
-        remote = await platform.send(at(fake, home), card)
+        remote = (await platform.send(at(fake, home), card)).remote
         intake.gate.clear()
         command = fake.command("goal", "pause")
         press = fake.press(home, int(remote), "Pause")
@@ -128,12 +128,12 @@ async def test_a_stranger_is_told_neither_of_saving_nor_of_old_commands_nor_the_
     channel = fake.channel()
     async with running(platform, intake):
         card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
-        remote = await platform.send(at(fake, channel), card)
+        remote = (await platform.send(at(fake, channel), card)).remote
         intake.acks = lambda i: Refused("") if _is(i, fake.bob.id) else Queued(0)
         intake.gate.clear()
+        press = fake.press(channel, int(remote), "Pause", user=fake.bob)
         ignored = [
             fake.command("goal", "mine", user=fake.bob, channel=channel),
-            fake.press(channel, int(remote), "Pause", user=fake.bob),
             fake.command("retired", user=fake.bob, channel=channel),
         ]
         words = fake.complete("goal", "p", user=fake.bob, channel=channel)
@@ -141,7 +141,9 @@ async def test_a_stranger_is_told_neither_of_saving_nor_of_old_commands_nor_the_
         assert await answered(fake, ours) == ("saving…", True)
         await fake.wait_for(lambda: words.responded)
         assert words.autocomplete_choices == []
+        assert not press.responded
         intake.gate.set()
+        assert await answered(fake, press) == ("", True)
         await fake.wait_for(lambda: _text(fake, ours) == "/goal ours")
     assert not any(asked.responded for asked in ignored)
 

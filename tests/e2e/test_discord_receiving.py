@@ -56,7 +56,7 @@ async def test_in_a_channel_it_is_addressed_by_mention_role_reply_and_command_on
     channel = fake.channel(guild)
     platform = platform_for(fake, tmp_path)
     async with running(platform, intake):
-        remote = await platform.send(at(fake, channel), Say("mine"))
+        remote = (await platform.send(at(fake, channel), Say("mine"))).remote
         fake.say("not for you", channel=channel)
         fake.say("/shrug whatever", channel=channel)
         fake.say(f"{fake.call()} by mention, {fake.call()}", channel=channel)
@@ -138,7 +138,7 @@ async def test_messages_presses_and_commands_of_one_moment_keep_their_order(
     home = fake.direct(fake.anna)
     async with running(platform, intake):
         card = Say("Goal", buttons=(Button("Pause", "/goal pause"),))
-        remote = await platform.send(at(fake, home), card)
+        remote = (await platform.send(at(fake, home), card)).remote
         intake.gate.clear()
         for number in range(5):
             fake.say(f"text {number}")

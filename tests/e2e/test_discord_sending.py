@@ -87,7 +87,7 @@ async def test_a_lost_response_gives_one_copy_in_all_tries_under_one_key(
         with pytest.raises(TransientError) as caught:
             await platform.send(at(fake, home), what, key="7:1795")
         assert caught.value.doubtful
-    remote = await platform.send(at(fake, home), what, key="7:1795")
+    remote = (await platform.send(at(fake, home), what, key="7:1795")).remote
     [shown] = fake.shown(home)
     assert (shown.text, str(shown.id)) == ("once", remote)
     await platform.send(at(fake, home), what, key="8:1795")
@@ -205,7 +205,7 @@ async def test_buttons_outlive_an_edit_and_go_with_it(
     fake: FakeDiscord, platform: DiscordPlatform, home: int
 ) -> None:
     buttons = (Button("Pause", "/goal pause"), Button("Clear", "/goal clear"))
-    remote = await platform.send(at(fake, home), Say("Goal", buttons=buttons))
+    remote = (await platform.send(at(fake, home), Say("Goal", buttons=buttons))).remote
     assert fake.shown(home)[0].buttons == ("Pause", "Clear")
     await platform.edit(at(fake, home), remote, Say("Paused"))
     [shown] = fake.shown(home)

@@ -82,7 +82,7 @@ async def test_buttons_carry_their_command_lines(
     fake: FakeTelegram, platform: TelegramPlatform
 ) -> None:
     buttons = (Button("Pause", "/goal pause"), Button("Clear", "/goal clear"))
-    remote = await platform.send(at(fake, ANNA.id), Say("Goal", buttons=buttons))
+    remote = (await platform.send(at(fake, ANNA.id), Say("Goal", buttons=buttons))).remote
     [shown] = fake.by_bot(ANNA.id)
     assert shown.buttons == [("Pause", "/goal pause"), ("Clear", "/goal clear")]
     await platform.edit(at(fake, ANNA.id), remote, Say("Paused"))
@@ -122,7 +122,7 @@ async def test_an_edit_that_changes_nothing_is_none_and_a_lost_message_is_an_err
     fake: FakeTelegram, platform: TelegramPlatform
 ) -> None:
     here = at(fake, ANNA.id)
-    remote = await platform.send(here, Say("**same**", markdown=True))
+    remote = (await platform.send(here, Say("**same**", markdown=True))).remote
     await platform.edit(here, remote, Say("**same**", markdown=True))
     assert fake.calls[-1].outcome.startswith("Bad Request: message is not modified")
     assert len(fake.called("editMessageText")) == 1
@@ -187,7 +187,7 @@ async def test_a_group_gets_twenty_messages_a_minute_and_edits_count(
 ) -> None:
     group = fake.group()
     here = at(fake, group)
-    remote = await platform.send(here, Say("0"))
+    remote = (await platform.send(here, Say("0"))).remote
     for number in range(1, 20):
         await platform.edit(here, remote, Say(str(number)))
     with pytest.raises(TransientError) as caught:

@@ -15,8 +15,9 @@ import pytest
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.errors import TransientError
+from core.escalations.card import Room
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say
-from core.ports import Health, Intake, Mark
+from core.ports import Health, Intake, Mark, Sent
 from core.sessions.outgoing import Outgoing
 from core.sessions.ports import Store
 from gateway.delivery import GIVE_UP_S, GIVE_UP_TRIES, Delivery, Pauses
@@ -62,7 +63,7 @@ class Moody:
     posted: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """See `Platform.send`."""
         assert isinstance(what, Say)
         self.tries.append(time.monotonic())
@@ -73,7 +74,7 @@ class Moody:
         if mood is not None:
             raise mood
         self.posted.append(what.text)
-        return RemoteId(f"m{len(self.posted)}")
+        return Sent(RemoteId(f"m{len(self.posted)}"), NOW)
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Return when something is so, which a try brings about."""
@@ -85,6 +86,11 @@ class Moody:
     def parts(self, text: str) -> tuple[Outbound, ...]:
         """See `Platform.parts`."""
         return (Say(text),)
+
+    @property
+    def room(self) -> Room:
+        """See `Platform.room`."""
+        return Room(4_000)
 
     def health(self) -> Health:
         """See `Platform.health`."""

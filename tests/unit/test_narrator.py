@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.agent.events import ToolStarted
+from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -18,7 +19,7 @@ from core.messages import (
     Say,
     TurnId,
 )
-from core.ports import Health, Intake, Mark
+from core.ports import Health, Intake, Mark, Sent
 from core.transcript import ToolCall
 from gateway.narrator import BELOW, ENDED, Narrator
 from gateway.platforms import Platforms
@@ -63,8 +64,12 @@ class SlowPlatform:
     def parts(self, text: str) -> tuple[Outbound, ...]:
         return (Say(text),)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
-        return RemoteId("10")
+    @property
+    def room(self) -> Room:
+        return Room(4_000)
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
+        return Sent(RemoteId("10"), 0.0)
 
     async def download(self, attachment: Attachment, to: Path) -> None:
         raise AssertionError(attachment)

@@ -114,10 +114,10 @@ def test_a_cut_text_fits_and_tells_that_it_was_cut(text: str, limit: int) -> Non
     assert made == text or made.endswith("…")
 
 
-def test_buttons_stand_three_in_a_row_and_refuse_long_commands() -> None:
+def test_three_buttons_stand_in_a_row_and_more_in_a_list_and_long_commands_are_refused() -> None:
     made = keyboard([Button(str(n), f"/goal {n}") for n in range(4)])
     assert made is not None
-    assert [len(row) for row in made.inline_keyboard] == [3, 1]
+    assert [len(row) for row in made.inline_keyboard] == [1] * 4
     assert keyboard(()) is None
     with pytest.raises(ValueError, match="64 bytes"):
         keyboard([Button("x", "/" + "ä" * 32)])
