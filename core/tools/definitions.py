@@ -15,6 +15,9 @@ from pydantic import Field
 from core.ports import ToolSpec
 from core.tools.arguments import A, Arguments, Line, parameters
 
+SHORTEST_S, LONGEST_S = 60, 7 * 86_400
+"""How long a question to a person may wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Definition(Generic[A]):
@@ -89,6 +92,15 @@ class Think(Arguments):
     acceptance_criteria: str | list[str] | None = None
 
 
+class Ask(Arguments):
+    """A question; `options` are those of a choice, `timeout_s` is how long it waits."""
+
+    question: str = Field(min_length=1)
+    kind: Literal["approve", "choose", "text"] = "text"
+    options: list[str] | None = None
+    timeout_s: int | None = Field(default=None, ge=SHORTEST_S, le=LONGEST_S)
+
+
 class Send(Arguments):
     """A workspace file and the text that goes with it."""
 
@@ -121,6 +133,13 @@ THINK = Definition(
     "Think in writing: plan, or check your work against criteria. Has no effect.",
     Think,
 )
+ASK = Definition(
+    "ask",
+    "ask",
+    "Ask a person for a decision that only they can make, and wait for it. `choose` needs 2 to 8"
+    " options. Not for leave to run a command: that is asked for by itself.",
+    Ask,
+)
 SEND = Definition("send_file", "send", "Send a workspace file to the chat.", Send)
 
 ICONS: Mapping[str, str] = {
@@ -132,6 +151,7 @@ ICONS: Mapping[str, str] = {
     "list_files": "🔎",
     "search_files": "🔎",
     "think": "💭",
+    "ask": "✋",
     "send_file": "📎",
     "delegate_task": "👥",
 }

@@ -21,13 +21,14 @@ TOOLSETS: Mapping[str, Role] = {
     "terminal": Role.MEMBER,
     "file": Role.MEMBER,
     "think": Role.MEMBER,
+    "ask": Role.MEMBER,
     "send": Role.MEMBER,
     "delegation": Role.MEMBER,
 }
 """The lowest role that may use the tools of each toolset; one that is not here is for owners.
 
-All of these work in the lane's own folder and sandbox, which are the border for members; a child
-has no more than its parent.
+All of these work in the lane's own folder and sandbox, which are the border for members, or only
+ask; a child has no more than its parent.
 """
 
 

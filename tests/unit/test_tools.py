@@ -10,10 +10,14 @@ import pytest
 from pydantic import Field
 
 from core.errors import Fenced, PermanentError, TransientError, UserError
+from core.escalations.events import SendFailed, Stopped, TimeCame
+from core.escalations.record import Chose, Denied, Kind, OnTimeout, Purpose, State, Wrote
 from core.messages import Address, PlatformName, Principal, Role
-from core.ports import Line, ToolContext
+from core.ports import Caller, Line, ToolContext, Waiting
 from core.tools.arguments import Arguments, parameters, parse
+from core.tools.ask import ask_tool
 from core.tools.definitions import (
+    ASK,
     ICONS,
     LIST_FILES,
     PATCH_FILE,
@@ -34,12 +38,14 @@ from core.tools.send import Staged, send_tool
 from core.tools.think import think_tool
 from core.tools.tool import DefinedTool, Outcome, one_line
 from core.transcript import Receipt, ToolCall, ToolResult
+from tests.fakes.desk import NOW, MemoryDesk
+from tests.fakes.ended import ended
 
 OWNER = Principal("1", "Ann", Role.OWNER)
 MEMBER = Principal("2", "Bob", Role.MEMBER)
 ALL = (
     *(RUN, PROCESSES, READ_FILE, WRITE_FILE, PATCH_FILE, LIST_FILES, SEARCH_FILES),
-    *(THINK, SEND),
+    *(THINK, ASK, SEND),
 )
 
 
@@ -80,7 +86,7 @@ def failing(error: Exception) -> DefinedTool[Echo]:
 @pytest.mark.parametrize("definition", ALL, ids=lambda d: d.name)
 def test_a_schema_is_short_and_free_of_noise(definition: Definition[Arguments]) -> None:
     schema = json.dumps(definition.spec.parameters)
-    assert len(schema) < 240
+    assert len(schema) < 280
     for noise in ("title", "$defs", "null", "additionalProperties", "Length"):
         assert noise not in schema
 
@@ -160,7 +166,9 @@ def test_bad_arguments_are_told_in_a_line(text: str, said: str) -> None:
 
 
 async def test_a_call_runs_its_tool() -> None:
-    result = await Registry([DefinedTool(ECHO, echo)]).run(call("echo", {"text": "hi"}), context())
+    result = ended(
+        await Registry([DefinedTool(ECHO, echo)]).run(call("echo", {"text": "hi"}), context())
+    )
     assert result == ToolResult(
         call("echo", {"text": "hi"}), "hi", Receipt(ok=True, summary="c1: hi")
     )
@@ -168,14 +176,14 @@ async def test_a_call_runs_its_tool() -> None:
 
 async def test_an_unknown_tool_gets_the_nearest_one_and_the_list() -> None:
     registry = Registry([DefinedTool(ECHO, echo), think_tool()])
-    result = await registry.run(call("ecko"), context())
+    result = ended(await registry.run(call("ecko"), context()))
     assert result.text == "There is no tool 'ecko'. Did you mean echo? Tools: echo, think."
     assert not result.receipt.ok
 
 
 async def test_a_tool_of_a_toolset_that_was_not_granted_is_unknown() -> None:
     registry = Registry([DefinedTool(ECHO, echo), think_tool()]).granting(["think", "nonsense"])
-    result = await registry.run(call("echo"), context())
+    result = ended(await registry.run(call("echo"), context()))
     assert "There is no tool 'echo'." in result.text
     assert [spec.name for spec in registry.specs()] == ["think"]
     assert registry.toolsets == ("test", "think")
@@ -193,20 +201,20 @@ def test_specs_keep_the_order_of_the_tools_whatever_the_order_asked() -> None:
 
 async def test_each_call_is_held_to_the_rights_of_its_turn() -> None:
     registry = Registry([DefinedTool(ECHO, echo)], {"test": Role.OWNER}).granting(["test"])
-    assert (await registry.run(call("echo"), context())).receipt.ok
-    refused = await registry.run(call("echo"), context(MEMBER))
+    assert ended(await registry.run(call("echo"), context())).receipt.ok
+    refused = ended(await registry.run(call("echo"), context(MEMBER)))
     assert refused.text.startswith("echo is for owners, and this turn has a member's rights.")
     assert not refused.receipt.ok
     lowered = replace(OWNER, role=MEMBER.role)  # an owner's goal, after a member was heard in it
-    assert not (await registry.run(call("echo"), context(lowered))).receipt.ok
+    assert not ended(await registry.run(call("echo"), context(lowered))).receipt.ok
     open_ = Registry([DefinedTool(ECHO, echo)], {"test": Role.MEMBER})
-    assert (await open_.run(call("echo"), context(MEMBER))).receipt.ok
+    assert ended(await open_.run(call("echo"), context(MEMBER))).receipt.ok
 
 
 async def test_a_toolset_that_the_table_does_not_name_is_for_owners() -> None:
     registry = Registry([DefinedTool(ECHO, echo)])
-    assert (await registry.run(call("echo"), context())).receipt.ok
-    assert not (await registry.run(call("echo"), context(MEMBER))).receipt.ok
+    assert ended(await registry.run(call("echo"), context())).receipt.ok
+    assert not ended(await registry.run(call("echo"), context(MEMBER))).receipt.ok
 
 
 def test_the_table_names_every_toolset_there_is() -> None:
@@ -223,7 +231,7 @@ def test_the_table_names_every_toolset_there_is() -> None:
     ],
 )
 async def test_a_fault_of_the_call_is_a_result(error: Exception) -> None:
-    result = await Registry([failing(error)]).run(call("fail"), context())
+    result = ended(await Registry([failing(error)]).run(call("fail"), context()))
     assert "no" in result.text
     assert not result.receipt.ok
 
@@ -238,7 +246,7 @@ async def test_a_result_can_always_be_stored() -> None:
     async def odd(arguments: Echo, _: ToolContext, call_id: str) -> Outcome:
         return Outcome("a\udcffb\0", Receipt(ok=True, summary="\udcff", path="\udcff"))
 
-    result = await Registry([DefinedTool(ECHO, odd)]).run(call("echo"), context())
+    result = ended(await Registry([DefinedTool(ECHO, odd)]).run(call("echo"), context()))
     assert result.text == "a?b\N{REPLACEMENT CHARACTER}"
     assert (result.receipt.summary, result.receipt.path) == ("?", "?")
 
@@ -291,13 +299,16 @@ def test_a_sources_tools_stand_after_the_fixed_ones_and_come_and_go() -> None:
 async def test_a_tool_that_is_gone_for_now_is_told_with_the_reason() -> None:
     source = Comings()
     registry = Registry([DefinedTool(ECHO, echo)], sources=[source])
-    assert (await registry.run(call("mcp__hub__echo", {"text": "hi"}), context())).text == "hi"
+    assert (
+        ended(await registry.run(call("mcp__hub__echo", {"text": "hi"}), context()))
+    ).text == "hi"
     source.there = False
-    gone = await registry.run(call("mcp__hub__echo"), context())
+    gone = ended(await registry.run(call("mcp__hub__echo"), context()))
     assert gone.text == "The MCP server hub is not connected: it is starting."
     assert not gone.receipt.ok
     assert (
-        "There is no tool 'mcp__other'" in (await registry.run(call("mcp__other"), context())).text
+        "There is no tool 'mcp__other'"
+        in ended(await registry.run(call("mcp__other"), context())).text
     )
 
 
@@ -305,9 +316,9 @@ async def test_a_source_that_was_not_granted_is_unknown_even_while_it_is_gone() 
     source = Comings()
     registry = Registry([DefinedTool(ECHO, echo)], sources=[source]).granting(["test"])
     assert registry.granted == ("test",)
-    assert "There is no tool" in (await registry.run(call("mcp__hub__echo"), context())).text
+    assert "There is no tool" in ended(await registry.run(call("mcp__hub__echo"), context())).text
     source.there = False
-    assert "There is no tool" in (await registry.run(call("mcp__hub__echo"), context())).text
+    assert "There is no tool" in ended(await registry.run(call("mcp__hub__echo"), context())).text
 
 
 def test_granting_nothing_grants_nothing() -> None:
@@ -320,9 +331,9 @@ def test_granting_nothing_grants_nothing() -> None:
 async def test_a_sources_tools_are_held_to_the_roles_too() -> None:
     said = call("mcp__hub__echo", {"text": "hi"})
     registry = Registry([], TOOLSETS, [Comings()])
-    assert "is for owners" in (await registry.run(said, context(MEMBER))).text
+    assert "is for owners" in ended(await registry.run(said, context(MEMBER))).text
     opened = Registry([], {**TOOLSETS, "mcp:hub": Role.MEMBER}, [Comings()])
-    assert (await opened.run(said, context(MEMBER))).text == "hi"
+    assert ended(await opened.run(said, context(MEMBER))).text == "hi"
 
 
 def test_a_fixed_tool_keeps_its_name_against_a_source() -> None:
@@ -354,7 +365,7 @@ def test_a_summary_is_one_line(text: str, line: str) -> None:
 async def test_a_thought_is_noted_and_proves_nothing(criteria: object, said: str) -> None:
     told: list[Line] = []
     thought = call("think", {"thought": "PASS, all done", "acceptance_criteria": criteria})
-    result = await Registry([think_tool()]).run(thought, context(told=told))
+    result = ended(await Registry([think_tool()]).run(thought, context(told=told)))
     assert said in result.text
     assert result.receipt == Receipt(ok=True, summary="a thought, no effect")
     assert told == []
@@ -362,8 +373,10 @@ async def test_a_thought_is_noted_and_proves_nothing(criteria: object, said: str
 
 async def test_a_thought_shows_in_the_chat_only_where_that_is_on() -> None:
     told: list[Line] = []
-    await Registry([think_tool(show=True)]).run(
-        call("think", {"thought": "hm\nhm"}), context(told=told)
+    ended(
+        await Registry([think_tool(show=True)]).run(
+            call("think", {"thought": "hm\nhm"}), context(told=told)
+        )
     )
     assert told == ["💭 hm hm"]
 
@@ -392,8 +405,8 @@ class OneFile:
 async def test_a_file_is_queued_with_its_caption() -> None:
     outbox = ListOutbox()
     registry = Registry([send_tool(OneFile(), outbox)])
-    sent = await registry.run(
-        call("send_file", {"path": "out/a.txt", "caption": "Look"}), context()
+    sent = ended(
+        await registry.run(call("send_file", {"path": "out/a.txt", "caption": "Look"}), context())
     )
     assert outbox.queued == {(7, "c1"): (Path("/staged/1"), "a.txt", "Look")}
     assert sent.text == "Queued for sending: out/a.txt (12 bytes)."
@@ -405,5 +418,133 @@ async def test_a_file_is_queued_with_its_caption() -> None:
 async def test_a_file_that_cannot_be_staged_is_not_queued() -> None:
     outbox = ListOutbox()
     registry = Registry([send_tool(OneFile(), outbox)])
-    sent = await registry.run(call("send_file", {"path": "b"}), context())
+    sent = ended(await registry.run(call("send_file", {"path": "b"}), context()))
     assert (sent.text, sent.receipt.ok, outbox.queued) == ("There is no b.", False, {})
+
+
+# ask
+
+
+def asking(**arguments: object) -> ToolCall:
+    return call("ask", {"question": "Which  colour\nshall it be?", **arguments})
+
+
+async def asked(desk: MemoryDesk, wanted: ToolCall) -> ToolResult:
+    """The result of a call that waits no more."""
+    return ended(await Registry([ask_tool(desk)]).run(wanted, context(MEMBER)))
+
+
+async def test_a_question_waits_for_a_person_and_is_asked_once() -> None:
+    desk = MemoryDesk()
+    registry = Registry([ask_tool(desk)])
+    assert registry.resumable("ask")
+    note = "waiting for E1; the answer comes as a message"
+    for _ in range(3):
+        assert await registry.run(asking(), context(MEMBER)) == Waiting(asking(), note)
+    (escalation,) = desk.escalations
+    assert (escalation.kind, escalation.purpose) == (Kind.TEXT, Purpose.ASK)
+    assert escalation.on_timeout is OnTimeout.DENY
+    assert escalation.question == "Which  colour\nshall it be?"
+    assert (escalation.requester, desk.calls) == (MEMBER, {1: "c1"})
+
+
+async def test_the_answer_is_the_result() -> None:
+    desk = MemoryDesk()
+    registry = Registry([ask_tool(desk)])
+    await registry.run(asking(), context())
+    desk.answer(Wrote("Blue, please."))
+    result = await asked(desk, asking())
+    assert "answered:\n<<<\nBlue, please.\n>>>" in result.text
+    assert result.receipt == Receipt(ok=True, summary="asked: Which colour shall it be?: answered")
+    assert desk.last.state is State.APPLIED
+    assert (await asked(desk, asking())).text == result.text  # told again after a crash
+
+
+async def test_a_choice_has_options_and_a_time_of_its_own() -> None:
+    desk = MemoryDesk()
+    wanted = asking(kind="choose", options=["Red", "Blue"], timeout_s=120)
+    await Registry([ask_tool(desk)]).run(wanted, context())
+    assert "1. Red\n2. Blue" in desk.cards[1]
+    assert desk.last.expires == NOW + 120
+    desk.answer(Chose(1, "Blue"))
+    result = await asked(desk, wanted)
+    assert "chose option 2:\n<<<\nBlue\n>>>" in result.text
+    assert result.receipt.ok
+
+
+async def test_a_question_of_a_child_is_for_the_turns_own_call() -> None:
+    desk = MemoryDesk()
+    child = replace(context(), caller=Caller(depth=1, path="d1.0", call="d1"))
+    own = replace(asking(), id="d1.0/c1")
+    assert isinstance(await Registry([ask_tool(desk)]).run(own, child), Waiting)
+    assert desk.calls == {1: "d1"}
+
+
+@pytest.mark.parametrize(
+    ("event", "became"),
+    [
+        (TimeCame(NOW + 10**7), "unanswered"),
+        (Stopped(NOW + 1), "cancelled"),
+    ],
+)
+async def test_no_answer_is_a_failed_result_that_says_which(
+    event: TimeCame | Stopped, became: str
+) -> None:
+    desk = MemoryDesk()
+    await Registry([ask_tool(desk)]).run(asking(), context())
+    desk.tell(1, event)
+    result = await asked(desk, asking())
+    assert result.text.startswith(f"[Outcome of E1: {became}]")
+    assert result.receipt == Receipt(
+        ok=False, summary=f"asked: Which colour shall it be?: {became}"
+    )
+
+
+async def test_a_question_that_could_not_be_shown_is_told_apart() -> None:
+    desk = MemoryDesk(sends=False)
+    await Registry([ask_tool(desk)]).run(asking(), context())
+    desk.tell(1, SendFailed(NOW, "the chat is gone"))
+    assert (await asked(desk, asking())).text.startswith("[Outcome of E1: undeliverable]")
+
+
+async def test_a_no_is_told_with_its_reason() -> None:
+    desk = MemoryDesk()
+    wanted = asking(kind="approve")
+    await Registry([ask_tool(desk)]).run(wanted, context())
+    desk.answer(Denied("not today"))
+    result = await asked(desk, wanted)
+    assert "Their reason:\n<<<\nnot today\n>>>" in result.text
+    assert not result.receipt.ok
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"question": ""}, "question"),
+        ({"question": " \u200b "}, "There is no question in this."),
+        ({"kind": "maybe"}, "kind"),
+        ({"kind": "choose"}, "A choice needs 2 to 8 options, not 0."),
+        ({"kind": "choose", "options": ["a"]}, "A choice needs 2 to 8 options, not 1."),
+        ({"kind": "choose", "options": [*"abcdefghi"]}, "A choice needs 2 to 8 options, not 9."),
+        ({"options": ["a", "b"]}, "Options go with the kind `choose` only."),
+        ({"timeout_s": 59}, "timeout_s"),
+        ({"timeout_s": 604_801}, "timeout_s"),
+    ],
+)
+async def test_what_cannot_be_asked_says_why_and_asks_nobody(
+    arguments: dict[str, object], said: str
+) -> None:
+    desk = MemoryDesk()
+    result = await asked(desk, asking(**arguments))
+    assert said in result.text
+    assert not result.receipt.ok
+    assert desk.escalations == ()
+
+
+async def test_too_many_questions_are_refused() -> None:
+    desk = MemoryDesk()
+    registry = Registry([ask_tool(desk)])
+    for n in range(5):
+        await registry.run(replace(asking(), id=f"c{n}"), context())
+    result = await asked(desk, replace(asking(), id="c9"))
+    assert result.text.startswith("5 questions wait for a person in this chat already")
