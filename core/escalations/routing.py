@@ -167,9 +167,7 @@ def message(said: Words, scene: Scene) -> Resolution:
         return _plain(said, scene) if said.bare else NotAnAnswer()
     shown = (one for one in scene.escalations if one.shown_in(said.replies_to))
     escalation = next(shown, None)
-    if escalation is None or not said.bare:
-        return NotAnAnswer()
-    return _reply(said, escalation)
+    return _reply(said, escalation) if escalation and said.bare else NotAnAnswer()
 
 
 def _just_stands(said: Words, scene: Scene) -> bool:
