@@ -51,6 +51,8 @@ def status_of(lane: Lane, order: Order, facts: Facts) -> str:
     what = "A turn is running" if not isinstance(lane.phase, Idle) else "No turn is running"
     wait = "waits" if lane.messages == 1 else "wait"
     lines = [f"{what}; {texts.counted(lane.messages, 'message')} {wait}."]
+    if asked := [one.id for one in facts.scene().live]:
+        lines.append(f"Waiting for an answer: {', '.join(asked)} (/pending shows what).")
     goal = lane.slot.goal
     if goal is not None and goal.status is not GoalStatus.CLEARED:
         lines.append(status(lane, goal, facts.spent(goal.id), order.now))

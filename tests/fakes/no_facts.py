@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.escalations.routing import Scene
 from core.goals.contract import SetGoal
 from core.messages import Address, PlatformName, SessionId
 from core.pairing import Book
@@ -58,3 +59,11 @@ class NoFacts:
     def draft(self) -> SetGoal | None:
         """See `Facts.draft`."""
         return self.drafted
+
+    def scene(self) -> Scene:
+        """No question was asked."""
+        return Scene()
+
+    def asked(self) -> bool:
+        """Whether some question is open."""
+        return False

@@ -1,0 +1,1 @@
+"""The DoneGate chain: what an answer passes before its turn is done."""

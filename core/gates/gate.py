@@ -1,0 +1,99 @@
+"""A gate, and what one run of it comes to. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class Gate(StrEnum):
+    """The gates, in their order."""
+
+    VERIFY = "verify"
+    """The commands of the settings and of the chat, run in the workspace."""
+    CRITIC = "critic"
+    """A model that reads the answer and the receipts, with no tools."""
+
+
+# What one run comes to.
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Nothing was found wrong; `reason` may say what was looked at."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """There was nothing to do since it last passed, which counts as a pass."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The answer does not pass. `reason` is one line for people, `shown` what the agent reads of
+    it: others' text, which is data."""
+
+    reason: str
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """What was asked cannot be done, whoever works on it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """It could not look: neither passed nor failed. `why` names the setting that a person may
+    have to change."""
+
+    why: str
+
+
+Result: TypeAlias = Passed | Skipped | Rejected | Impossible | Unavailable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateEvent:
+    """One run of a gate, for the event stream, the log and `/status`. `result` is a word of
+    `word`, `bounce` the number of reflections so far, `budget` how many there may be, `ms` how
+    long the gate took."""
+
+    gate: Gate
+    result: str
+    reason: str
+    bounce: int
+    budget: int
+    ms: int
+
+
+def word(gate: Gate, result: Result) -> str:
+    """A result in a word, as people know it from that gate."""
+    match result:
+        case Passed():
+            return "APPROVE" if gate is Gate.CRITIC else "passed"
+        case Skipped():
+            return "skipped"
+        case Rejected():
+            return "REJECT" if gate is Gate.CRITIC else "failed"
+        case Impossible():
+            return "IMPOSSIBLE"
+        case Unavailable():
+            return "UNAVAILABLE"
+
+
+def reason_of(result: Result) -> str:
+    """One line on why."""
+    return result.why if isinstance(result, Unavailable) else result.reason
+
+
+def told(event: GateEvent) -> str:
+    """An event on one line: `[critic] REJECT: …`."""
+    return f"[{event.gate}] {event.result}" + (f": {event.reason}" if event.reason else "")
