@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode
+from core.commands import COMMANDS
+from core.escalations import token
+from core.escalations.token import Act
 from core.messages import Message, Press
 
 ME = Me("U0PURSUIT", "B0PURSUIT", "T1", "pursuit")
@@ -74,6 +77,29 @@ def test_talk_among_others_is_not_addressed_and_opens_no_thread() -> None:
 
 def test_a_reply_under_our_own_message_is_addressed() -> None:
     assert message(text="thanks", thread_ts="1759.1", parent_user_id="U0PURSUIT").addressed
+
+
+def test_under_our_own_message_a_thread_is_how_people_reply_to_it() -> None:
+    ours = {"thread_ts": "1759.1", "parent_user_id": "U0PURSUIT"}
+    for told in (message(text="yes", **ours), direct("yes", **ours)):
+        assert (told.replies_to, told.address.thread, told.addressed) == ("1759.1", "1759.1", True)
+    root = {"ts": "1759.1", "user": "U0PURSUIT"}
+    shown_to_all = message(text="yes", subtype="thread_broadcast", thread_ts="1759.1", root=root)
+    assert (shown_to_all.replies_to, shown_to_all.addressed) == ("1759.1", True)
+
+
+def test_in_a_thread_of_peoples_own_nobody_replies_to_its_first_message() -> None:
+    theirs = {"thread_ts": "1759.1", "parent_user_id": "U2"}
+    for told in (message(text="yes", **theirs), direct("yes", **theirs), direct("yes")):
+        assert told.replies_to == ""
+    assert message(text="<@U0PURSUIT> yes").replies_to == ""
+
+
+def test_a_mention_under_our_own_message_replies_to_it_in_both_tellings() -> None:
+    ours = {"thread_ts": "1759.1", "parent_user_id": "U0PURSUIT"}
+    told = message(text="<@U0PURSUIT> yes", **ours)
+    assert told == message(text="<@U0PURSUIT> yes", type="app_mention", **ours)
+    assert (told.text, told.replies_to) == ("yes", "1759.1")
 
 
 def test_a_thread_in_a_direct_message_is_a_lane_of_its_own() -> None:
@@ -207,11 +233,23 @@ def test_a_slash_command_is_its_command_line(command: str, text: str, line: str)
     assert received.answer_url.startswith("https://hooks")
 
 
+@pytest.mark.parametrize("name", [spec.name for spec in COMMANDS])
+def test_every_command_of_the_table_is_reached_by_the_umbrella_and_in_threads(name: str) -> None:
+    line = f"/{name} E7 some words"
+    for typed in (f"{name} E7 some words", f"!{name} E7 some words", line):
+        told = slash("/pursuit", typed).inbound
+        assert isinstance(told, Message)
+        assert told.text == line
+    for typed in (f"!{name} E7 some words", f"<@U0PURSUIT> !{name} E7 some words"):
+        assert message(text=typed, thread_ts="1759.1", parent_user_id="U2").text == line
+    assert direct(f"!{name}").text == f"/{name}"
+
+
 def test_a_slash_command_in_direct_messages_is_private() -> None:
     assert slash("/goal", "x", "D1").inbound.private
 
 
-def press(**message: Any) -> Press:
+def press(value: str = "/goal pause", **message: Any) -> Press:
     received = decode(
         {
             "type": "block_actions",
@@ -220,7 +258,14 @@ def press(**message: Any) -> Press:
             "container": {"type": "message", "message_ts": "5.5", "channel_id": "C1"},
             "channel": {"id": "C1", "name": "team"},
             "message": {"ts": "5.5"} | message,
-            "actions": [{"type": "button", "action_id": "command-0", "value": "/goal pause"}],
+            "actions": [
+                {
+                    "type": "button",
+                    "action_id": "command-0",
+                    "value": value,
+                    "action_ts": "1760000000.5",
+                }
+            ],
         },
         ME,
     )
@@ -233,6 +278,14 @@ def test_a_press_is_the_buttons_command_in_its_thread() -> None:
     told = press(thread_ts="4.4")
     assert (told.command, told.remote, told.dedupe) == ("/goal pause", "5.5", "sl:i:9.9")
     assert told.address.thread == "4.4"
+
+
+@pytest.mark.parametrize("what", [*Act, *range(token.MOST_OPTIONS)])
+def test_a_press_on_a_card_carries_its_token_and_tells_when(what: Act | int) -> None:
+    data = token.encode(bytes(range(16)), what)
+    told = press(data, thread_ts="4.4")
+    assert (told.command, told.remote, told.address.thread) == (data, "5.5", "4.4")
+    assert told.sent_at == 1760000000.5
 
 
 def test_a_press_on_a_threads_first_message_is_the_channels() -> None:
