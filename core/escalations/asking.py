@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from core.escalations import texts
 from core.escalations.card import OPTION
-from core.escalations.record import MAX_OPEN, Escalation, Kind, Purpose, digest_of
+from core.escalations.record import MAX_OPEN, REMINDERS_S, Escalation, Kind, Purpose, digest_of
 from core.escalations.shown import line
 from core.escalations.token import MOST_OPTIONS
 from core.messages import Role
@@ -25,7 +25,7 @@ class Asking:
     those of `approvers_of`."""
 
     timeout_s: float = 86_400.0
-    remind_after: tuple[float, ...] = (900.0, 7_200.0)
+    remind_after: tuple[float, ...] = REMINDERS_S
     also: Mapping[Purpose, frozenset[Role]] = field(default_factory=dict)
 
 

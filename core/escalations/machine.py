@@ -40,8 +40,6 @@ from core.messages import Principal
 DRIFT_S = 60.0
 """From this difference of the clocks on, an expiry waits."""
 HOLD_S = 300.0
-REMINDERS_S = (900.0, 7200.0)
-"""When reminders are sent, counted from the card."""
 
 #: Every change of state that can ever happen. The docs' diagram is drawn from this table and a
 #: property test holds `advance` to it. What is settled may still be cancelled: /stop takes
@@ -101,9 +99,9 @@ def due(escalation: Escalation) -> float | None:
 
 def _next_reminder(escalation: Escalation) -> float | None:
     sent = escalation.sent
-    if escalation.quiet or sent is None or escalation.reminded >= len(REMINDERS_S):
+    if escalation.quiet or sent is None or escalation.reminded >= len(escalation.remind_after):
         return None
-    return sent + REMINDERS_S[escalation.reminded]
+    return sent + escalation.remind_after[escalation.reminded]
 
 
 def _in_chat(escalation: Escalation, event: CardSent | CardAdopted | ReminderSent) -> Change:
@@ -172,7 +170,7 @@ def _time_came(escalation: Escalation, event: TimeCame) -> Change:
     told = escalation.reminded
     if not escalation.quiet and escalation.sent is not None:
         passed = event.now - escalation.sent
-        told = max(told, sum(passed >= after for after in REMINDERS_S))
+        told = max(told, sum(passed >= after for after in escalation.remind_after))
     if told == escalation.reminded:
         return escalation, (SetTimer(due(escalation)),)  # too early, or put off meanwhile
     escalation = replace(escalation, reminded=told)  # of several missed ones only the last

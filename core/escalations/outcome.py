@@ -6,6 +6,7 @@ must not try again, and whoever was not heard has been refused nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from core.escalations.record import (
@@ -66,7 +67,15 @@ def _answered(escalation: Escalation) -> Outcome:
 
 def waiting(escalation: Escalation) -> str:
     """The result of the call that asked, as long as nothing came of it."""
-    return f"waiting for {escalation.id}; the answer comes as a message"
+    return waiting_for((escalation.id,))
+
+
+def waiting_for(ids: Sequence[str]) -> str:
+    """The same of a call that asked more than once; at least one id."""
+    *others, last = ids
+    if not others:
+        return f"waiting for {last}; the answer comes as a message"
+    return f"waiting for {', '.join(others)} and {last}; the answers come as messages"
 
 
 def told(escalation: Escalation) -> str:

@@ -20,6 +20,8 @@ MAX_OPEN = 5
 """How many may wait for an answer in one lane."""
 GRACE_S = 900.0
 """A card never expires sooner after it was sent or after start-up."""
+REMINDERS_S = (900.0, 7200.0)
+"""When reminders are sent, counted from the card, where nothing else is said."""
 
 
 class Kind(StrEnum):
@@ -176,6 +178,8 @@ class Escalation:
     copies: tuple[Copy, ...] = ()
     reminders: tuple[RemoteId, ...] = ()
     """The messages that reminded of it; a reply to one is a reply to the card."""
+    remind_after: tuple[float, ...] = REMINDERS_S
+    """When reminders are sent, in seconds counted from the card, earliest first."""
     reminded: int = 0
     quiet: bool = False
     """Somebody pressed Later: no more reminders."""
@@ -263,5 +267,7 @@ def place(address: Address) -> Address:
 
 
 def relocated(escalation: Escalation, new: Address) -> Escalation:
-    """The same in a chat that got another id; its old cards are out of reach there."""
-    return replace(escalation, address=new)
+    """The same in a chat that got another id. Its old cards are out of reach there, and their ids
+    may be those of other messages; who may still answer is to be shown a new one."""
+    state = State.PENDING_SEND if escalation.state is State.OPEN else escalation.state
+    return replace(escalation, address=new, state=state, copies=(), reminders=())

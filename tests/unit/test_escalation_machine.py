@@ -37,7 +37,6 @@ from core.escalations.machine import (
     DRIFT_S,
     EDGES,
     HOLD_S,
-    REMINDERS_S,
     IllegalTransition,
     advance,
     due,
@@ -45,6 +44,7 @@ from core.escalations.machine import (
 from core.escalations.outcome import Outcome, outcome, told
 from core.escalations.record import (
     GRACE_S,
+    REMINDERS_S,
     SETTLED,
     Answer,
     Approved,

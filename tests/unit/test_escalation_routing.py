@@ -501,8 +501,12 @@ def test_a_chat_that_moved_takes_its_questions_along() -> None:
     moved = relocated(OPEN, new)
     made = read(Verb.APPROVE, "E7")
     assert not isinstance(made, str)
-    assert answer(by_command(made, BELA, scene(moved), LATER)) == Approved()
-    assert refusal(press(push(moved), scene(moved))) == texts.ELSEWHERE
+    unseen = by_command(made, BELA, scene(moved), LATER)
+    assert refusal(unseen) == texts.not_shown_yet(moved)
+    assert not moved.shown_in(RemoteId("card-7"))
+    again = shown(moved)
+    assert answer(by_command(made, BELA, scene(again), LATER)) == Approved()
+    assert refusal(press(push(again), scene(again))) == texts.ELSEWHERE
 
 
 def test_nobody_at_all_may_be_named_too() -> None:
