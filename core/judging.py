@@ -1,4 +1,4 @@
-"""How a judge is waited for, whatever it judges, and what it is when it gives no word."""
+"""How a judge, or an overseer, is waited for, and what it is when it gives no word."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ class Silence:
 
 
 async def reply_of(
-    call: Awaitable[Completion], timeout_s: float, patience_s: float = PATIENCE_S
+    call: Awaitable[Completion],
+    timeout_s: float,
+    patience_s: float = PATIENCE_S,
+    *,
+    who: str = "the judge",
+    what: str = "verdict",
 ) -> Reply | Silence:
     """Wait for a judge's call. `timeout_s` bounds the call itself and is the model's to keep:
-    waiting for a model that others use is no fault of the judge."""
+    waiting for a model that others use is no fault of the judge. `who` is asked for `what`."""
     try:
         async with asyncio.timeout(timeout_s + patience_s):
             said = await call
     except TimeoutError:
         waited = f"{timeout_s:g} s, and {patience_s / 60:g} minutes of waiting for its turn"
-        return Silence(f"the judge gave no verdict in time ({waited})")
+        return Silence(f"{who} gave no {what} in time ({waited})")
     if isinstance(said, ModelFailure):
-        return Silence(f"the judge failed: {one_line(said.message, WHY_LIMIT)}", said.usage)
+        return Silence(f"{who} failed: {one_line(said.message, WHY_LIMIT)}", said.usage)
     return said

@@ -39,7 +39,7 @@ def dump(state: State) -> str:
         case Validating(goal):
             stored["goal"] = goal
         case Ended(final):
-            stored["final"] = asdict(final)
+            stored["final"] = final_json(final)
         case Run(phase=phase):
             stored |= {
                 "goal": state.goal,
@@ -73,7 +73,7 @@ def _state(stored: Mapping[str, object]) -> State:
     if where is Status.VALIDATING:
         return Validating(str(stored["goal"]))
     if "final" in stored:
-        return Ended(_final(_object(stored["final"])))
+        return Ended(final_of(_object(stored["final"])))
     return Run(
         goal=str(stored["goal"]),
         original=restored(stored["original"]),
@@ -130,7 +130,13 @@ def _case(stored: Mapping[str, object]) -> Case:
     )
 
 
-def _final(stored: Mapping[str, object]) -> Final:
+def final_json(final: Final) -> dict[str, Json]:
+    """What a run came to, all of it."""
+    return asdict(final)
+
+
+def final_of(stored: Mapping[str, object]) -> Final:
+    """What `final_json` gave. Raises KeyError, TypeError or ValueError for what is none."""
     return Final(
         outcome=Status(str(stored["outcome"])),
         summary=str(stored["summary"]),

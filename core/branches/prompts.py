@@ -101,8 +101,9 @@ def repair(faults: Sequence[str], calls: Mapping[str, SeenResult]) -> str:
     )
     return (
         f"The report could not be used:\n{listed}\n\nCalls that can be quoted:\n"
-        f"{known or '- none: you have called no tool'}\n\nCall {NAME} once more, mended. Look"
-        f" again with a tool first if you must. When nothing can be shown, report {DEFAULT}."
+        f"{known or '- none: you have called no tool'}\n\nCall {NAME} once more, mended, and"
+        f" nothing else: no other tool can be called now. What you cannot show so, report as"
+        f" {DEFAULT}."
     )
 
 

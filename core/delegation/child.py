@@ -1,8 +1,8 @@
 """One child from its brief to its result: it works, is checked, and works at most once more.
 
 A run is stored as it goes: its steps, then what it came to, then the verdict. What is there
-already is not done again, so a child that a restart cut goes on where it was. `Fenced` and
-cancellation pass through.
+already is not done again, so a child that a restart cut, or that waited for a person, goes on
+where it was. `Fenced` and cancellation pass through.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from core.delegation.acceptance.criteria import Criterion
 from core.delegation.acceptance.prompts import Delivered
 from core.delegation.acceptance.verdict import Ruling, Verdict, feedback
 from core.delegation.acceptance.verify import Host, examine, missing, verify
-from core.delegation.child_log import ChildLog
+from core.delegation.branching import TableRun
+from core.delegation.child_log import CHILD, OVERSEER, ChildLog
 from core.delegation.kept import Kept
 from core.delegation.ports import ChildRef
 from core.delegation.result import EVIDENCE_SHOWN, ChildResult, Status, Work
 from core.delegation.task import Task
+from core.delegation.waiting import Waits
 from core.delegation.worker import Agent
 from core.delegation.working import Run, Surroundings, stored_receipts, work
 from core.errors import UserError
@@ -36,15 +38,27 @@ SECOND = "the second run, made to mend what failed, came to nothing ({status}): 
 
 
 @dataclass(frozen=True, slots=True)
+class Worked:
+    """What one run came to and has stored, with all that it used; `receipts` are oldest first."""
+
+    work: Work
+    kept: Kept
+    receipts: tuple[ReceiptOf, ...]
+    used: Usage
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
-    """One run and what was made of it; `receipts` are oldest first, those of the run before it
-    among them. `began` is wall time."""
+    """One run and what was made of it; `receipts` are those of the run before it too. `began` is
+    wall time."""
 
     work: Work
     verdict: Verdict | None
     receipts: tuple[ReceiptOf, ...]
     used: Usage
     calls: int
+    asked: tuple[str, ...]
     began: float
 
 
@@ -61,36 +75,70 @@ class Child:
     room: int
     """The most characters of its report that its parent reads."""
 
-    async def result(self) -> ChildResult:
-        """Work the task to its result."""
+    async def result(self) -> ChildResult | Waits:
+        """Work the task to its result, or as far as it goes before people have answered."""
         first = await self._round(self.ref)
+        if isinstance(first, Waits):
+            return first
         if not (self.task.retry and _refuted(first)):
             return await self._result((first,), first)
         again = replace(self.ref, path=f"{self.ref.path}~2")
         second = await self._round(again, first)
+        if isinstance(second, Waits):
+            return second
         return await self._result((first, second), _better(first, second))
 
-    async def _round(self, ref: ChildRef, first: Round | None = None) -> Round:
+    async def _round(self, ref: ChildRef, first: Round | None = None) -> Round | Waits:
         run = await self._open(ref, _to_mend(first, self.task.criteria))
-        kept = Kept.load(run.state.kept)
-        done, receipts = kept.work, stored_receipts(run)
-        if done is None:
-            done, receipts = await self._work(run)
-            kept = await _keep(run, Kept(done))
+        done = await self._worked(run)
+        if isinstance(done, Waits):
+            return done
+        kept, receipts = done.kept, done.receipts
         if first is not None:
             receipts = first.receipts + receipts
-        if self.task.criteria and kept.verdict is None:
-            kept = await self._check(run, kept, self._delivered(done, receipts))
+        if self.task.criteria and done.work.judged and kept.verdict is None:
+            kept = await self._check(run, kept, self._delivered(done.work, receipts))
         return Round(
-            work=done,
+            work=done.work,
             verdict=kept.verdict,
             receipts=receipts,
-            used=total((run.state.used, run.log.used)),
-            calls=run.state.calls + run.log.calls,
+            used=done.used,
+            calls=done.calls,
+            asked=kept.asked,
             began=run.state.began,
         )
 
-    async def _work(self, run: Run) -> tuple[Work, tuple[ReceiptOf, ...]]:
+    async def _worked(self, run: Run) -> Worked | Waits:
+        """Work a run, unless it is done already."""
+        kept, worker = Kept.load(run.state.kept), self.task.worker
+        if self.task.branching is not None and isinstance(worker, Agent):
+            return await self._branched(
+                TableRun(self.around, run, worker, self.task.branching, kept)
+            )
+        done: Work | Waits | None = kept.work
+        receipts = stored_receipts(run)
+        if done is None:
+            done, receipts = await self._work(run)
+        if isinstance(done, Waits):
+            await _keep(run, kept.waiting(done))
+            return done
+        if kept.work is None:
+            kept = await _keep(run, replace(kept, work=done))
+        used, calls = _spent(run)
+        return Worked(done, kept, receipts, used, calls)
+
+    async def _branched(self, table: TableRun) -> Worked | Waits:
+        done = table.kept.work or await table.work()
+        if isinstance(done, Waits):
+            return done
+        kept, children = table.kept, await table.gathered()
+        if kept.work is None:
+            kept = await _keep(table.run, replace(kept, work=done))
+        used, calls = _spent(table.run)
+        used = total((used, children.used))
+        return Worked(done, kept, children.receipts, used, calls + children.calls)
+
+    async def _work(self, run: Run) -> tuple[Work | Waits, tuple[ReceiptOf, ...]]:
         """Let the worker work. One that cannot start has failed; what was asked is checked."""
         try:
             return await work(self.around, run)
@@ -113,7 +161,14 @@ class Child:
             brief=brief,
             state=await around.store.open_child(ref, brief),
             context=self.context,
-            log=ChildLog(around.store, around.caps, ref, around.clock, started=self.context.began),
+            log=ChildLog(
+                around.store,
+                around.caps,
+                ref,
+                around.clock,
+                started=self.context.began,
+                purpose=OVERSEER if task.branching else CHILD,
+            ),
             emit=self.emit,
             say=self.say,
         )
@@ -152,6 +207,7 @@ class Child:
             used=total(each.used for each in rounds),
             seconds=max(0.0, self.around.clock.now() - rounds[0].began),
             evidence=tuple(map(receipt_line, told.receipts[-EVIDENCE_SHOWN:])),
+            asked=len({name for each in rounds for name in each.asked}),
         )
 
     def failed(self, error: str) -> ChildResult:
@@ -178,6 +234,11 @@ class Child:
         half = self.room // 2
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
+
+
+def _spent(run: Run) -> tuple[Usage, int]:
+    """What a run's own row has used, in how many calls."""
+    return total((run.state.used, run.log.used)), run.state.calls + run.log.calls
 
 
 async def _keep(run: Run, kept: Kept) -> Kept:

@@ -11,6 +11,7 @@ from core.sessions.turn_log import Books
 from core.transcript import User
 
 CHILD = "child"
+OVERSEER = "overseer"
 ACCEPTANCE_JUDGE = "acceptance_judge"
 """The purposes under which their calls are booked."""
 
@@ -18,6 +19,7 @@ ACCEPTANCE_JUDGE = "acceptance_judge"
 class ChildLog:
     """Writes a child's steps under its turn's fence, and books its calls and its judge's.
 
+    `purpose` is what its calls are booked as: a branch table's run makes none but its overseers'.
     `started` is the monotonic time at which the turn's attempt began, not the child's own: a cap
     on time counts the turn's age, in which its children run side by side. `judge` books the
     judge's calls, one at a time; the child's next write keeps what those have used. `used` and
@@ -25,11 +27,18 @@ class ChildLog:
     """
 
     def __init__(
-        self, children: ChildStore, caps: Caps, ref: ChildRef, clock: Clock, *, started: float
+        self,
+        children: ChildStore,
+        caps: Caps,
+        ref: ChildRef,
+        clock: Clock,
+        *,
+        started: float,
+        purpose: str = CHILD,
     ) -> None:
         self._children = children
         self._ref = ref
-        self._books = Books(caps, ref.turn, clock, purpose=CHILD, started=started)
+        self._books = Books(caps, ref.turn, clock, purpose=purpose, started=started)
         self.judge = Books(caps, ref.turn, clock, purpose=ACCEPTANCE_JUDGE, started=started)
         self.used = Usage()
         self.calls = 0

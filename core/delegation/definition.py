@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from core.branches import schema as branches
 from core.delegation.acceptance import criteria
 from core.delegation.task import Effort, Offer
 from core.delegation.worker import Profile, Ranked
@@ -43,7 +44,11 @@ def spec(offer: Offer) -> ToolSpec:
     # Every request pays for these texts, so they are told once.
     task: dict[str, Json] = {
         "type": "object",
-        "properties": {"goal": {"type": "string"}, **_without_words(fields)},
+        "properties": {
+            "goal": {"type": "string"},
+            **_without_words(fields),
+            "branch_table": {"type": "object"},
+        },
         "required": ["goal"],
     }
     tasks: dict[str, Json] = {
@@ -79,6 +84,7 @@ def _fields(offer: Offer) -> dict[str, Json]:
         "toolsets": {**texts, "description": "Of yours; [] for none. Default: profile's or all."},
         "acceptance_criteria": dict(criteria.SCHEMA),
         "retry_on_fail": {"type": "integer", "enum": [0, 1]},
+        "branch_table": dict(branches.SCHEMA),
     }
     if not offer.profiles:
         del fields["profile"]

@@ -21,7 +21,8 @@ from core.sessions.ports import CallUsage, TurnRef
 class ChildRef:
     """A child of a running turn, fenced by it. `path` names the call that asked for the child,
     the task's place in it and the run: "call_1.0", "call_1.0~2" for the second run; a child's
-    own child has its parent's path and a slash before that."""
+    own child has its parent's path and a slash before that. The children of a branch table's run
+    have its path and a number: "call_1.0#1"."""
 
     turn: TurnRef
     path: str
@@ -29,17 +30,21 @@ class ChildRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildState:
-    """What is stored of a child. `tries` counts how often it was opened since its last new step,
-    this time included; `kept` is what `keep_child` stored last, "" for nothing. `used` and
-    `calls` sum up its own model calls, summaries among them and judges not. `began` is the wall
-    time at which it was first opened."""
+    """What is stored of a child. `id` is the same as long as it lives. `tries` counts how often it
+    was opened since its last new step, or since it was left to wait for a person, this time
+    included; `kept` is what `keep_child` stored last, "" for nothing. `used` and `calls` sum up
+    its own model calls, summaries among them and judges not. `began` is the wall time at which it
+    was first opened. `asked` are the ids of its own calls that asked a person and have not been
+    carried out since."""
 
+    id: int = 0
     tries: int = 1
     steps: tuple[Step, ...] = ()
     kept: str = ""
     used: Usage = field(default_factory=Usage)
     calls: int = 0
     began: float = 0.0
+    asked: frozenset[str] = frozenset()
 
 
 class ChildStore(Protocol):
@@ -110,6 +115,10 @@ class Staff(Protocol):
         at: raises UserError that names what is missing."""
         ...
 
+    def overseer(self, agent: Agent, profile: str) -> Model:
+        """The client for the overseer of a branch table's run, as `model` gives a child's."""
+        ...
+
     def judge(self) -> Judge:
         """The acceptance judge."""
         ...
@@ -130,15 +139,19 @@ class RunnerEnd:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What a runner asks leave for: its own words, cut and cleaned."""
+    """What a runner asks leave for. `title` is its own words, cut and cleaned; all else is whole
+    and exactly as it told: the kind of `tool`, the command, the other arguments, the files."""
 
     title: str
-    detail: str = ""
+    tool: str
+    command: str = ""
+    arguments: str = ""
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """Whether it may; `reason` is told to the person, and to the runner where it listens."""
+    """Whether it may, this once; `reason` is told below the runner's report."""
 
     allowed: bool
     reason: str

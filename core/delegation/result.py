@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core.branches import codec
+from core.branches.run import EVIDENCE_TOLD, DecidedBy, Final
+from core.branches.run import Status as Outcome
 from core.delegation.acceptance.verdict import Ruling, Verdict
 from core.ports import Usage
 from core.tools.tool import one_line
 from core.transcript import Json, Receipt
 
 EVIDENCE_SHOWN = 3
+ENDS = "The branch table ends the work here: say what is done and what is open."
 
 
 class Status(StrEnum):
-    """How a child's work ended."""
+    """How a child's work ended. The last four are ends of a branch table's run alone."""
 
     OK = "ok"
-    """It answered; whether the work is right is the verdict's to say."""
+    """It answered, or its run was resolved; whether the work is right is the verdict's to say."""
     FAILED = "failed"
     STOPPED = "stopped"
     """A person ended it; as long as its parent ends with it, nobody reads this."""
@@ -27,19 +31,44 @@ class Status(StrEnum):
     """A budget does not cover its next call."""
     INTERRUPTED = "interrupted"
     """A restart cut a local agent runner, of which nothing is stored."""
+    DECLINED = "declined"
+    """A person said no."""
+    UNANSWERED = "unanswered"
+    """Nobody answered in time, and the work goes on without."""
+    UNDELIVERABLE = "undeliverable"
+    """The question to a person reached nobody."""
+    CANCELLED = "cancelled"
+    """It came to nothing: stopped, asked too often, or nobody answered and the table ends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one run of a child came to; `text` is its report."""
+    """What one run of a child came to; `text` is its report. `final` is how a branch table's run
+    ended, None where there is no table."""
 
     status: Status
     text: str = ""
     error: str = ""
+    final: Final | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is held against acceptance criteria: the work of a branch table's run only
+        where a child or an overseer resolved it."""
+        final = self.final
+        return final is None or (
+            final.outcome is Outcome.RESOLVED
+            and final.decided_by in {DecidedBy.CHILD, DecidedBy.OVERSEER}
+        )
 
     def to_json(self) -> dict[str, Json]:
         """The stored form."""
-        return {"status": self.status.value, "text": self.text, "error": self.error}
+        stored: dict[str, Json] = {
+            "status": self.status.value,
+            "text": self.text,
+            "error": self.error,
+        }
+        return stored if self.final is None else {**stored, "final": codec.final_json(self.final)}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Work:
@@ -48,14 +77,31 @@ class Work:
             status=Status(str(stored["status"])),
             text=str(stored["text"]),
             error=str(stored["error"]),
+            final=_final_of(stored.get("final")),
         )
+
+
+def _final_of(stored: object) -> Final | None:
+    return codec.final_of(stored) if isinstance(stored, dict) else None
+
+
+def of_table(final: Final) -> Work:
+    """The work of a branch table's run that ended so."""
+    word = final.outcome.value
+    return Work(
+        status=Status.OK if final.outcome is Outcome.RESOLVED else Status(word),
+        text=final.summary,
+        error=f"{final.reason.rstrip('.')}. {ENDS}" if final.aborts else final.reason,
+        final=final,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildResult:
     """All that a parent gets of a child. `calls` and `used` are its own model calls, of all its
     runs; `summary` is its report, cut where it was long; `seconds` is the wall time since it was
-    first begun; `evidence` are its last receipts."""
+    first begun; `evidence` are its last receipts; `asked` is how often its calls asked a person,
+    without what its branch table did."""
 
     title: str
     profile: str
@@ -68,6 +114,7 @@ class ChildResult:
     used: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     evidence: tuple[str, ...] = ()
+    asked: int = 0
 
     @property
     def good(self) -> bool:
@@ -87,9 +134,7 @@ class ChildResult:
     def to_json(self) -> dict[str, Json]:
         """The object that the parent's model reads."""
         used = self.used
-        told: dict[str, Json] = {"status": self.work.status.value, "summary": self.summary}
-        if self.work.error:
-            told["error"] = self.work.error
+        told: dict[str, Json] = {"status": self.work.status.value, **self._outcome()}
         if self.verdict is not None:
             told["verdict"] = self.verdict.to_json()
         return told | {
@@ -104,9 +149,33 @@ class ChildResult:
             },
             "cost": round(used.cost, 6),
             "seconds": round(self.seconds, 1),
-            "escalations": 0,
-            **({"evidence": list(self.evidence)} if self.evidence else {}),
+            "escalations": self.asked + (self.work.final.escalations if self.work.final else 0),
+            **self._evidence(),
         }
+
+    def _outcome(self) -> dict[str, Json]:
+        final, error = self.work.final, self.work.error
+        if final is None:
+            return {"summary": self.summary, **({"error": error} if error else {})}
+        told: dict[str, Json] = {
+            "outcome": final.outcome.value,
+            "branch": final.branch or None,
+            "summary": self.summary,
+            "decided_by": final.decided_by.value,
+        }
+        if final.person:
+            told["person"] = final.person
+        if error:
+            told["error" if final.outcome is Outcome.RESOLVED else "reason"] = error
+        return told
+
+    def _evidence(self) -> dict[str, Json]:
+        """Of a branch table's run the quotes that the host has found, and nothing else."""
+        final = self.work.final
+        shown: list[Json] = [*self.evidence]
+        if final is not None:
+            shown = [quote.to_json() for quote in final.quotes[:EVIDENCE_TOLD]]
+        return {"evidence": shown} if shown else {}
 
 
 def told(results: Sequence[ChildResult], *, batch: bool) -> str:

@@ -10,6 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from core.branches.parsing import ReadText
+from core.branches.parsing import parse as parse_table
+from core.branches.table import Table, overseer_model
 from core.delegation import tiers
 from core.delegation.acceptance import criteria
 from core.delegation.acceptance.criteria import Criterion
@@ -17,6 +20,7 @@ from core.delegation.worker import Agent, Profile, Ranked, Runner, Worker
 from core.errors import UserError
 from core.messages import Role
 from core.ports import Caller
+from core.replies import whole_json
 from core.tools.arguments import Arguments, Line
 
 DELEGATION = "delegation"
@@ -35,6 +39,7 @@ class TaskFields(Arguments):
     toolsets: list[str] | None = None
     acceptance_criteria: JsonValue = None
     retry_on_fail: Annotated[int, Field(ge=0, le=1)] | None = None
+    branch_table: JsonValue = None
     acp_command: Line | None = None
     acp_args: list[Line] | None = None
 
@@ -52,10 +57,19 @@ class DelegateArguments(TaskFields):
     tasks: list[TaskArguments] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Branching:
+    """A task's branch table, and who is asked as its overseer; `client` as in `Task`."""
+
+    table: Table
+    overseer: Agent
+    client: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One child's work. `profile` is None without one; `client` is the profile whose provider
-    serves the child's model, "" where the catalogue's does."""
+    serves the child's model, "" where the catalogue's does; `branching` None without a table."""
 
     goal: str
     worker: Worker
@@ -64,6 +78,7 @@ class Task:
     client: str = ""
     criteria: tuple[Criterion, ...] = ()
     retry: bool = False
+    branching: Branching | None = None
 
     @property
     def title(self) -> str:
@@ -73,15 +88,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Delegator:
-    """Who delegates: the agent, and the role of the person it acts for."""
+    """Who delegates: the agent, and the role of the person it acts for; `reaches` says whether a
+    person can be asked for it."""
 
     caller: Caller
     role: Role
+    reaches: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What the settings allow: the models and profiles, and the limits under `delegation`."""
+    """What the settings allow: the models and profiles, and the limits under `delegation`.
+    `read_text` reads a branch table that comes as a text and is no JSON."""
 
     catalogue: tuple[Ranked, ...]
     profiles: tuple[Profile, ...] = ()
@@ -89,6 +107,8 @@ class Offer:
     max_depth: int = 1
     max_iterations: int = 50
     acp_per_call: bool = False
+    escalation_model: str = ""
+    read_text: ReadText = whole_json
 
     def profile(self, name: str) -> Profile:
         """The profile of that name. Raises UserError with the names that there are."""
@@ -162,7 +182,31 @@ class _Plan:
             client=client,
             criteria=self._criteria(fields),
             retry=bool(retry),
+            branching=self._branching(fields),
         )
+
+    def _table(self, fields: TaskFields) -> JsonValue:
+        """The task's branch table as it is given, else the call's; None for none."""
+        sources = (fields, self.call)
+        found = (source.branch_table for source in sources if _has(source, "branch_table"))
+        return next(found, None)
+
+    def _branching(self, fields: TaskFields) -> Branching | None:
+        """Raises TableError for a table that cannot be used."""
+        given = self._table(fields)
+        if given is None:
+            return None
+        offer, parent = self.offer, self.offer.parent(self.caller)
+        table = parse_table(
+            given,
+            offer.catalogue,
+            parent,
+            human_route=self.who.reaches,
+            read_text=offer.read_text,
+        )
+        model = overseer_model(table, offer.escalation_model, offer.catalogue, parent)
+        client = self.caller.client if model == parent else ""
+        return Branching(table, Agent(model=model, toolsets=(), max_iterations=1), client)
 
     def _worker(self, fields: TaskFields, profile: Profile | None) -> tuple[Worker, str]:
         runner = self._runner(fields, profile)
@@ -206,6 +250,11 @@ class _Plan:
             )
         if TERMINAL not in self.caller.toolsets:
             raise UserError("A local agent runner needs the toolset terminal, which you lack.")
+        if self._table(fields) is not None:
+            raise UserError(
+                "A local agent runner takes no branch_table: the host does not see its calls, and "
+                "could check no evidence. Leave it out, or name a profile that runs on a model."
+            )
         # A batch's own model is for its tasks on a model, unless the batch names the runner too.
         own = fields.acp_command or (fields.profile and not self.call.acp_command)
         sources = [fields] if own else [fields, self.call]
@@ -238,6 +287,9 @@ class _Plan:
         if profile is not None and profile.model is not None:
             tiers.check(profile.model, f"profile {profile.name}", catalogue, parent)
             return profile.model, profile.name
+        if profile is None and self._table(fields) is not None:
+            lowest = tiers.lowest((parent, *tiers.allowed(catalogue, parent)))
+            return lowest, self.caller.client if lowest is parent else ""
         return parent, self.caller.client
 
     def _toolsets(self, fields: TaskFields, profile: Profile | None) -> tuple[str, ...]:

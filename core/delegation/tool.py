@@ -6,12 +6,12 @@ A call that a restart cut is taken up again: each child goes on where it was.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakValueDictionary
 
 from core.agent.together import together
-from core.delegation import definition, result
+from core.delegation import definition, result, waiting
 from core.delegation.board import Board
 from core.delegation.child import Child
 from core.delegation.ports import ChildRef
@@ -24,10 +24,11 @@ from core.delegation.task import (
     Task,
     plan,
 )
+from core.delegation.waiting import Waits
 from core.delegation.working import Surroundings
 from core.errors import Fenced, PursuitError
 from core.messages import TurnId
-from core.ports import ToolContext, ToolSpec
+from core.ports import Ran, ToolContext, ToolSpec, Waiting
 from core.sessions.ports import TurnRef
 from core.tools.arguments import parse
 from core.transcript import ToolCall, ToolResult
@@ -55,22 +56,28 @@ class DelegateTask:
         """Name what children work with, this tool among it; once, before the first call."""
         self._around = around
 
-    async def run(self, call: ToolCall, context: ToolContext) -> ToolResult:
-        """See `Tool.run`. Raises UserError for a call in which anything is wrong; then no child
-        has started."""
+    async def run(self, call: ToolCall, context: ToolContext) -> Ran:
+        """See `Tool.run`: a call waits when one of its children does and all others have ended.
+        Raises UserError for a call in which anything is wrong; then no child has started."""
         around = self._around
         assert around is not None  # noqa: S101 - `attach` comes first
         arguments = parse(DelegateArguments, call.arguments, call.name)
-        who = Delegator(context.caller, context.principal.role)
+        reaches = around.desk is not None
+        who = Delegator(context.caller, context.principal.role, reaches)
         tasks = plan(arguments, self._offer, who)
         began = around.clock.monotonic()
         board = Board.of([task.title for task in tasks], around.clock.monotonic)
         context.progress(board.text)
+        caller = replace(context.caller, call=context.caller.call or call.id)
+        lent = replace(context, caller=caller)
         assigned = [
-            Assignment(around, task, board, number, context) for number, task in enumerate(tasks)
+            Assignment(around, task, board, number, lent) for number, task in enumerate(tasks)
         ]
         slots = self._slots_of(context)
-        results = await together(one.work_out(call.id, slots) for one in assigned)
+        ends = await together(one.work_out(call.id, slots) for one in assigned)
+        if waits := [end for end in ends if isinstance(end, Waits)]:
+            return Waiting(call, waiting.note(waits))
+        results = [end for end in ends if isinstance(end, ChildResult)]
         receipt = result.receipt(results, around.clock.monotonic() - began)
         return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
 
@@ -94,7 +101,7 @@ class Assignment:
     number: int
     context: ToolContext
 
-    async def work_out(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult:
+    async def work_out(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult | Waits:
         """Let the child work as soon as there is a slot. A fault that it does not survive, such as
         a full disk, is its failed result: its siblings go on."""
         turn = TurnRef(self.context.address.key, TurnId(self.context.turn), self.context.attempt)
@@ -115,5 +122,8 @@ class Assignment:
                 raise
             except PursuitError as error:
                 ended = child.failed(str(error))
+        if isinstance(ended, Waits):
+            self.board.say(self.number, waiting.note([ended]))
+            return ended
         self.board.end(self.number, ended.line, good=ended.good)
         return ended

@@ -15,7 +15,9 @@ from core.agent.loop import (
     Failed,
     LoopOptions,
     OutOfBudget,
+    Parked,
     Prefix,
+    ToolRunner,
     TurnResult,
     run_turn,
 )
@@ -23,6 +25,7 @@ from core.agent.steps import TurnInput
 from core.agent.trace import replay
 from core.delegation import prompts, runners
 from core.delegation.child_log import ChildLog
+from core.delegation.duty import Duty, ReportingTools
 from core.delegation.ports import (
     Checks,
     ChildRef,
@@ -33,8 +36,10 @@ from core.delegation.ports import (
 )
 from core.delegation.result import Status, Work
 from core.delegation.task import Task
+from core.delegation.waiting import Waits
 from core.delegation.worker import Agent, Runner
-from core.ports import Caller, Clock, Line, Model, ToolContext
+from core.escalations.desk import Desk
+from core.ports import Caller, Clock, Line, Model, Ran, ToolContext, Waiting
 from core.sessions.ports import Caps, ReceiptOf
 from core.sessions.receipts import receipts_of
 from core.tools.registry import Registry
@@ -47,7 +52,8 @@ TOO_OFTEN = f"it was begun {MAX_TRIES} times and each time cut by a restart"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What children work with: `store` keeps them, `caps` holds their model calls to the goal's
-    budgets, `compactor` folds a conversation that gets long."""
+    budgets, `compactor` folds a conversation that gets long, `desk` asks people: None where nobody
+    can be asked."""
 
     staff: Staff
     store: ChildStore
@@ -57,13 +63,14 @@ class Surroundings:
     clock: Clock
     compactor: Model
     tools: Registry
+    desk: Desk | None = None
     runner_timeout_s: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a child: its task in words, what is stored of it, and who looks on. `emit` takes
-    what it does, `say` the same in words."""
+    what it does, `say` the same in words; `duty` binds the child of a branch table's run."""
 
     task: Task
     ref: ChildRef
@@ -73,6 +80,7 @@ class Run:
     log: ChildLog
     emit: Callable[[TurnEvent], None]
     say: Callable[[Line], None]
+    duty: Duty | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,42 +92,41 @@ class ChildTools:
     context: ToolContext
     path: str
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall) -> Ran:
         """See `ToolRunner.run`."""
         own = replace(call, id=f"{self.path}/{call.id}")
-        return replace(await self.tools.run(own, self.context), call=call)
+        ran = await self.tools.run(own, self.context)
+        return Waiting(call, ran.note) if isinstance(ran, Waiting) else replace(ran, call=call)
 
 
-async def work(around: Surroundings, run: Run) -> tuple[Work, tuple[ReceiptOf, ...]]:
-    """Work a run to its end, or from where it stood. Raises `UserError` for a worker that cannot
-    start, such as one whose key is missing."""
+async def work(around: Surroundings, run: Run) -> tuple[Work | Waits, tuple[ReceiptOf, ...]]:
+    """Work a run to its end, or as far as it goes without a person, from where it stood. Raises
+    `UserError` for a worker that cannot start, such as one whose key is missing."""
     worker = run.task.worker
-    receipts: tuple[ReceiptOf, ...] = ()
     if isinstance(worker, Runner):
-        done = await _launch(around, worker, run)
-    elif run.state.tries > MAX_TRIES:
-        done, receipts = Work(status=Status.FAILED, error=TOO_OFTEN), stored_receipts(run)
-    else:
-        done, receipts = await _employ(around, worker, run)
-    return done, receipts
+        return await _launch(around, worker, run), ()
+    if run.state.tries > MAX_TRIES:
+        return Work(status=Status.FAILED, error=TOO_OFTEN), stored_receipts(run)
+    result, results = await employ(around, worker, run)
+    return _work_of(result), receipts_of(results, kept=None)
 
 
 def stored_receipts(run: Run) -> tuple[ReceiptOf, ...]:
     """What the calls of earlier attempts really did."""
-    return receipts_of(_stored(run), kept=None)
+    return receipts_of(results_of(run.state), kept=None)
 
 
-def _stored(run: Run) -> tuple[ToolResult, ...]:
-    start = TurnInput(turn=run.context.turn, history=(), inputs=(), steps=run.state.steps)
-    return replay(start).results
+def results_of(state: ChildState) -> tuple[ToolResult, ...]:
+    """What the calls of earlier attempts gave."""
+    return replay(TurnInput(turn=0, history=(), inputs=(), steps=state.steps)).results
 
 
-async def _employ(
+async def employ(
     around: Surroundings, agent: Agent, run: Run
-) -> tuple[Work, tuple[ReceiptOf, ...]]:
-    """Let an agent of ours work."""
+) -> tuple[TurnResult, tuple[ToolResult, ...]]:
+    """Let an agent of ours work: what its loop came to, and what all of its calls gave."""
     tools = around.tools.granting(agent.toolsets)
-    done = list(_stored(run))
+    done = list(results_of(run.state))
 
     def emit(event: TurnEvent) -> None:
         if isinstance(event, ToolEnded):
@@ -132,16 +139,27 @@ async def _employ(
         toolsets=agent.toolsets,
         depth=run.context.caller.depth + 1,
         path=run.ref.path,
+        call=run.context.caller.call,
     )
     context = replace(run.context, caller=caller, progress=run.say)
-    outcome = await run_turn(
-        TurnInput(turn=context.turn, history=(), inputs=(User(run.brief),), steps=run.state.steps),
+    runner: ToolRunner = ChildTools(tools, context, run.ref.path)
+    asked = run.state.asked
+    if run.duty is not None:
+        runner, asked = ReportingTools(runner, run.duty), asked | run.duty.opened
+    result = await run_turn(
+        TurnInput(
+            turn=context.turn,
+            history=(),
+            inputs=(User(run.brief),),
+            steps=run.state.steps,
+            asked=asked,
+        ),
         agent=_agent(around, agent, run, tools),
-        tools=ChildTools(tools, context, run.ref.path),
+        tools=runner,
         log=run.log,
         emit=emit,
     )
-    return _work_of(outcome), receipts_of(done, kept=None)
+    return result, tuple(done)
 
 
 def _agent(around: Surroundings, agent: Agent, run: Run, tools: Registry) -> loop.Agent:
@@ -149,9 +167,11 @@ def _agent(around: Surroundings, agent: Agent, run: Run, tools: Registry) -> loo
         persona=run.task.profile.persona if run.task.profile else "",
         toolsets=agent.toolsets,
         small=around.staff.small(agent),
+        by_table=run.duty is not None,
     )
+    own = () if run.duty is None else (run.duty.spec,)
     return loop.Agent(
-        prefix=Prefix(system, tools.specs()),
+        prefix=Prefix(system, (*tools.specs(), *own)),
         model=around.staff.model(agent, run.task.client),
         compactor=around.compactor,
         options=LoopOptions(
@@ -162,14 +182,16 @@ def _agent(around: Surroundings, agent: Agent, run: Run, tools: Registry) -> loo
     )
 
 
-def _work_of(outcome: TurnResult) -> Work:
-    match outcome:
+def _work_of(result: TurnResult) -> Work | Waits:
+    match result:
         case Answered(text=text):
             return Work(status=Status.OK, text=text)
         case Failed(error=error):
             return Work(status=Status.FAILED, error=error)
         case OutOfBudget(sentence=sentence):
             return Work(status=Status.BLOCKED, error=sentence)
+        case Parked(waiting=waiting):
+            return Waits(tuple(call.note for call in waiting))
 
 
 async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work:

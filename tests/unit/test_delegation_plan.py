@@ -167,7 +167,7 @@ def test_a_batch_of_a_wrong_shape_is_told_where(given: dict[str, object], said: 
 
 
 @pytest.mark.parametrize(
-    "name", ["branch_table", "max_iterations", "iterations", "tier", "system_prompt", "acp_env"]
+    "name", ["max_iterations", "iterations", "tier", "system_prompt", "acp_env"]
 )
 def test_an_unknown_argument_is_an_error_for_a_call_and_for_a_task(name: str) -> None:
     assert f"{name} is unknown" in refused(goal="a", **{name: 5})

@@ -114,7 +114,8 @@ def test_a_receipt_says_in_one_line_how_each_child_ended() -> None:
 
 def test_the_statuses_are_those_of_the_spec() -> None:
     words = [status.value for status in Status]
-    assert words == ["ok", "failed", "stopped", "blocked", "interrupted"]
+    ends = ["declined", "unanswered", "undeliverable", "cancelled"]
+    assert words == ["ok", "failed", "stopped", "blocked", "interrupted", *ends]
 
 
 def test_one_task_is_told_as_one_object() -> None:
