@@ -21,6 +21,7 @@ from core.tools.send import Outbox, send_tool
 from core.tools.think import think_tool
 from gateway.compose.setup import Life
 from gateway.settings import Settings, chosen
+from gateway.settings.document import parse_value
 
 
 class Servers(ToolSource, Protocol):
@@ -121,4 +122,6 @@ def _offer(settings: Settings, staff: Staff) -> Offer:
         max_depth=delegation.max_depth,
         max_iterations=delegation.max_iterations,
         acp_per_call=delegation.allow_acp_per_call,
+        escalation_model=delegation.escalation_model or "",
+        read_text=parse_value,
     )

@@ -41,7 +41,7 @@ class ConfiguredStaff:
         self._settings = settings
         self._models = models
         self._counted = counted
-        self._clients: dict[tuple[str, str, str], Model] = {}
+        self._clients: dict[tuple[str, str, str, Purpose], Model] = {}
         self._nameless: dict[str, str] = {}
         self.catalogue = tuple(map(ranked, offered(settings, local=local)))
         self.profiles = tuple(map(self._profile, settings.delegation.profiles))
@@ -52,10 +52,17 @@ class ConfiguredStaff:
 
     def model(self, agent: Agent, profile: str) -> Model:
         """See `Staff.model`."""
+        return self._kept(agent, profile, "child")
+
+    def overseer(self, agent: Agent, profile: str) -> Model:
+        """See `Staff.overseer`."""
+        return self._kept(agent, profile, "overseer")
+
+    def _kept(self, agent: Agent, profile: str, purpose: Purpose) -> Model:
         # An endpoint's client remembers what it refuses, and it may take one effort only.
-        key = (agent.model.name, profile, agent.effort)
+        key = (agent.model.name, profile, agent.effort, purpose)
         if key not in self._clients:
-            self._clients[key] = self._client(agent, profile)
+            self._clients[key] = self._client(agent, profile, purpose)
         return self._clients[key]
 
     def judge(self) -> Judge:
@@ -72,10 +79,10 @@ class ConfiguredStaff:
             small=choice.local,
         )
 
-    def _client(self, agent: Agent, profile: str) -> Model:
+    def _client(self, agent: Agent, profile: str, purpose: Purpose) -> Model:
         choice = self._choice(agent.model)
-        self._refuse_without_credentials(choice, profile)
-        model = self._counted(self._models.of(choice, self._endpoint(choice, profile)), "child")
+        self._refuse_without_credentials(choice, profile, purpose)
+        model = self._counted(self._models.of(choice, self._endpoint(choice, profile)), purpose)
         return _AtEffort(model, agent.effort) if agent.effort and not choice.local else model
 
     def _choice(self, model: Ranked) -> Choice:
@@ -111,9 +118,10 @@ class ConfiguredStaff:
     def _place(self, profile: str, key: str) -> str:
         return self._settings.place(("delegation", "profiles", profile, key))
 
-    def _refuse_without_credentials(self, choice: Choice, name: str) -> None:
+    def _refuse_without_credentials(self, choice: Choice, name: str, purpose: Purpose) -> None:
         """Raise UserError for a key or another setting that was never needed before."""
-        who = f"a child of profile {name}" if name else f"a child on {choice.name}"
+        who = "an overseer" if purpose == "overseer" else "a child"
+        who = f"{who} of profile {name}" if name else f"{who} on {choice.name}"
         own = self._settings.delegation.profiles[name] if name else ProfileSettings()
         if name and (missing := self._unset(("delegation", "profiles", name))):
             raise UserError(f"{who} cannot start: {missing}")

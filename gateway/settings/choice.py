@@ -12,7 +12,7 @@ from gateway.settings.work import OF_SERVER
 
 Job: TypeAlias = Literal["agent", "goal_judge", "compaction", "acceptance_judge"]
 """What the settings choose a model for."""
-Purpose: TypeAlias = Job | Literal["child"]
+Purpose: TypeAlias = Job | Literal["child", "overseer"]
 """What a model is called for."""
 JOBS: tuple[Job, ...] = ("agent", "goal_judge", "compaction", "acceptance_judge")
 LOCAL_TOOLSETS = ("terminal", "file")
@@ -94,10 +94,12 @@ def jobs(settings: Settings) -> tuple[Job, ...]:
 
 
 def uses_local_model(settings: Settings) -> bool:
-    """Whether any job, or a child by its profile, runs on the embedded model."""
+    """Whether any job, a child by its profile or the overseer runs on the embedded model."""
     profiles = settings.delegation.profiles if delegates(settings) else ()
     own = (of_profile(settings, name) for name in profiles)
-    used = (*(chosen(settings, job) for job in jobs(settings)), *filter(None, own))
+    overseer = settings.delegation.escalation_model if delegates(settings) else None
+    overseers = () if overseer is None else (catalogue(settings, overseer),)
+    used = (*(chosen(settings, job) for job in jobs(settings)), *filter(None, own), *overseers)
     return any(choice.local for choice in used)
 
 

@@ -20,7 +20,6 @@ ANY = "*"
 """Stands in a path for a name that people choose."""
 
 LATER = {
-    "delegation.escalation_model": "branch tables",
     "gates": "gates",
     "escalations": "escalations",
     "auxiliary.critic": "gates",

@@ -31,6 +31,9 @@ def staffing(settings: Settings, unset: Mapping[KeyPath, str]) -> Iterator[Fault
     """Every broken rule with its key; `unset` are keys whose variable has no value, which count
     as set."""
     yield from _toolsets(settings, ("agent", "toolsets"), settings.agent.toolsets)
+    overseer = settings.delegation.escalation_model
+    if overseer is not None and overseer not in settings.models:
+        yield ("delegation", "escalation_model"), no_such("model", overseer, settings.models)
     for name, profile in settings.delegation.profiles.items():
         path: KeyPath = ("delegation", "profiles", name)
         given = _given(profile, path, unset)

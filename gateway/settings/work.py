@@ -145,6 +145,9 @@ class Delegation(Group):
     """Model calls that a child may make, unless its profile says otherwise."""
     runner_timeout_s: Seconds = 3600
     """How long a local agent runner may work on one task."""
+    escalation_model: Text | None = None
+    """The overseer of branch tables that name none: a name under `models`; null is the model of
+    who delegates, and so is one above its tier."""
     allow_acp_per_call: bool = False
     """The model may name a runner's program and arguments by itself."""
     profiles: dict[Name, Profile] = Field(default_factory=dict)
