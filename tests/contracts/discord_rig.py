@@ -105,6 +105,14 @@ class DiscordRig(PlatformRig):
             given.name, given.argument, user=self._user(who), channel=channel_of(place)
         )
 
+    async def reply(
+        self, place: Address, remote: RemoteId, text: str, *, who: Person = Person.ANNA
+    ) -> RemoteId:
+        said = self._fake.say(
+            text, user=self._user(who), channel=channel_of(place), reply_to=int(remote)
+        )
+        return RemoteId(str(said.id))
+
     async def press(
         self, place: Address, remote: RemoteId, label: str, *, who: Person = Person.ANNA
     ) -> str:

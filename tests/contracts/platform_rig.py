@@ -64,6 +64,10 @@ class Can(StrEnum):
     """Buttons are pressed: `press`, `toast`. (All others show the command that one stands for.)"""
     KEEP = auto()
     """A button stays where it is: it may be pressed again, and in the next life."""
+    TOAST = auto()
+    """The answer to a press shows the ack's text to who pressed and to nobody else: `toast`."""
+    REPLY = auto()
+    """People reply to one message of a chat: `reply`."""
     ROOMS = auto()
     """There are places with several people, where the bot has to be addressed: `room`."""
     THREADS = auto()
@@ -186,6 +190,12 @@ class PlatformRig(Protocol):
     async def command(self, place: Address, line: str, *, who: Person = Person.ANNA) -> None:
         """Give a command the platform's native way: a slash command, an interaction, a typed
         line. `line` is what the core shall get: `/goal write tests`."""
+
+    async def reply(
+        self, place: Address, remote: RemoteId, text: str, *, who: Person = Person.ANNA
+    ) -> RemoteId:
+        """Write a message as a reply to another one, without naming the bot; returns its id."""
+        self._lacks(Can.REPLY)
 
     async def press(
         self, place: Address, remote: RemoteId, label: str, *, who: Person = Person.ANNA

@@ -6,15 +6,19 @@ events are posted through one.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
 from adapters.slack.adapter import SlackPlatform
+from adapters.slack.encode import MAX_SECTION, units
 from adapters.slack.options import EVENTS_PATH, Events, SlackOptions
+from core.escalations.shown import BAR
 from core.messages import Address, RemoteId
 from tests.contracts.cable import Cable
 from tests.contracts.platform_life import Life
@@ -37,12 +41,14 @@ from tests.fakes.slack_rig import RealClock, quick
 
 PEOPLE = {Person.ANNA: world.ANNA, Person.BOB: world.BOB}
 FOR_GOOD = 1_000_000
+ASIDE = "slack-aside"
 
 SOCKET = Traits(
-    can=frozenset(Can),
+    can=frozenset(Can) - {Can.REPLY},
     most=11_500,
     pinging=f"<!channel> <!here> <@{world.BOB.id}> <!subteam^S01> @everyone",
 )
+"""A reply is a thread of its own here, so none can be made within one."""
 POSTED = replace(SOCKET, can=SOCKET.can - {Can.NOTICE})
 """Nobody here can know that Slack cannot reach us."""
 
@@ -109,7 +115,12 @@ class SlackRig(PlatformRig):
     async def toast(self, press: str) -> str:
         envelope = self._presses[press]
         await self._fake.wait_for(lambda: envelope.acked, self.traits.press_within_s)
-        return ""
+        # What is said of a press is on its way before the press is acknowledged.
+        asides = {task for task in asyncio.all_tasks() if task.get_name() == ASIDE}
+        await asyncio.gather(*asides)
+        answered = envelope.payload["response_url"].rpartition("/")[2]
+        told = [body["text"] for name, body in self._fake.world.ephemerals if name == answered]
+        return str(told[-1]) if told else ""
 
     async def alter(self, place: Address, remote: RemoteId, text: str) -> None:
         self._fake.edit(self._message(place, remote), text)
@@ -197,7 +208,7 @@ class SlackRig(PlatformRig):
 def _seen(each: world.Seen) -> Seen:
     return Seen(
         remote=RemoteId(each.ts),
-        text=each.text,
+        text=_read(each),
         buttons=tuple(label for label, _ in each.buttons),
         file=each.file,
         content=each.content,
@@ -205,6 +216,18 @@ def _seen(each: world.Seen) -> Seen:
         formatted=each.formatted,
         pings=tuple(each.pings),
     )
+
+
+def _read(each: world.Seen) -> str:
+    """The text; a line of somebody's words that took several sections is one."""
+    sections = [block["text"]["text"] for block in each.blocks if block["type"] == "section"]
+    if not sections:
+        return each.text
+    made = sections[0]
+    for before, section in pairwise(sections):
+        cut = units(before) >= MAX_SECTION - 1 and section.startswith(BAR)
+        made += section.removeprefix(BAR) if cut else f"\n{section}"
+    return str(made)
 
 
 def _free_port() -> int:

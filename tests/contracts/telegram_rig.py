@@ -100,6 +100,18 @@ class TelegramRig(PlatformRig):
     async def command(self, place: Address, line: str, *, who: Person = Person.ANNA) -> None:
         await self.say(place, line, who=who)
 
+    async def reply(
+        self, place: Address, remote: RemoteId, text: str, *, who: Person = Person.ANNA
+    ) -> RemoteId:
+        seen = self._fake.say(
+            text,
+            user=PEOPLE[who],
+            chat=int(place.chat),
+            topic=int(place.thread or 0),
+            reply_to=self._message(place, remote),
+        )
+        return RemoteId(str(seen.id))
+
     async def press(
         self, place: Address, remote: RemoteId, label: str, *, who: Person = Person.ANNA
     ) -> str:

@@ -30,6 +30,7 @@ class Shown:
     text: str
     raw: str
     buttons: tuple[str, ...]
+    rows: tuple[int, ...]
     files: tuple[tuple[str, bytes], ...]
     edited: int
     reply_to: int
@@ -131,6 +132,13 @@ class Populace:
         """Press the button with that label on a message."""
         found = self.backend.get_message(channel, message)
         custom_id = next(b["custom_id"] for b in _buttons(found) if b["label"] == label)
+        return self.press_id(channel, message, custom_id, user=user)
+
+    def press_id(
+        self, channel: int, message: int, custom_id: str, *, user: User | None = None
+    ) -> Interaction:
+        """Press a button with that custom id, whether the message has it or not."""
+        found = self.backend.get_message(channel, message)
         data = {"custom_id": custom_id, "component_type": 2}
         return self._interact(3, data, user or self.anna, channel, found)
 
@@ -186,6 +194,7 @@ class Populace:
             text=ESCAPED.sub(r"\1", message.content),
             raw=message.content,
             buttons=tuple(b["label"] for b in _buttons(message)),
+            rows=tuple(len(row.get("components", ())) for row in message.components),
             files=files,
             edited=1 if message.edited_timestamp else 0,
             reply_to=int(message.reference["message_id"]) if message.reference else 0,

@@ -68,6 +68,7 @@ def send_message(world: World, params: Obj) -> Obj:
         thread=_thread(chat, params),
         entities=entities,
         buttons=_buttons(params),
+        rows=_rows(params),
         reply_to=_reply(chat, params),
     )
     return world.message_json(seen)
@@ -94,6 +95,7 @@ def edit_message_text(world: World, params: Obj) -> Obj:
     if (seen.text, seen.entities, seen.buttons) == (text, entities, buttons):
         raise Refusal(SAME)
     seen.text, seen.entities, seen.buttons = text, entities, buttons
+    seen.rows = _rows(params)
     seen.edits += 1
     return world.message_json(seen)
 
@@ -104,7 +106,7 @@ def edit_message_reply_markup(world: World, params: Obj) -> Obj:
     buttons = _buttons(params)
     if seen.buttons == buttons:
         raise Refusal(SAME)
-    seen.buttons = buttons
+    seen.buttons, seen.rows = buttons, _rows(params)
     seen.edits += 1
     return world.message_json(seen)
 
@@ -192,6 +194,8 @@ def answer_callback_query(world: World, params: Obj) -> bool:
     if len(text) > 200:
         raise Refusal("Bad Request: MESSAGE_TOO_LONG")
     world.queries[query] = text
+    if str(params.get("show_alert")).lower() == "true":
+        world.alerts.add(query)
     return True
 
 
@@ -256,6 +260,11 @@ def _buttons(params: Obj) -> list[tuple[str, str]]:
     if any(not 1 <= len(data.encode()) <= 64 for _, data in buttons):
         raise Refusal("Bad Request: BUTTON_DATA_INVALID")
     return buttons
+
+
+def _rows(params: Obj) -> list[int]:
+    markup = params.get("reply_markup") or {}
+    return [len(row) for row in markup.get("inline_keyboard", [])]
 
 
 def _document(file_id: str, name: str, size: int) -> Obj:

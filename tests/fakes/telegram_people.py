@@ -110,7 +110,10 @@ class Populace(ABC):
 
     def press(self, message: Seen, label: str, *, user: Person = ANNA) -> str:
         """Press the button with that label; the callback query's id, for `toast`."""
-        data = dict(message.buttons)[label]
+        return self.press_data(message, dict(message.buttons)[label], user=user)
+
+    def press_data(self, message: Seen, data: str, *, user: Person = ANNA) -> str:
+        """Press a button that carries that data, whether the message has it or not."""
         query = self.world.press(message, data, user)
         self._queued(0)
         return query

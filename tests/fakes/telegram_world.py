@@ -61,6 +61,8 @@ class Seen:
     thread: int = 0
     entities: list[Obj] = field(default_factory=list)
     buttons: list[tuple[str, str]] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    """How many buttons stand in each row."""
     reply_to: int = 0
     document: str = ""
     content: bytes = b""
@@ -155,6 +157,8 @@ class World:
         self.commands: list[Obj] = []
         self.queries: dict[str, str | None] = {}
         """Callback queries with the toast that answered them, None while unanswered."""
+        self.alerts: set[str] = set()
+        """Those whose answer was shown as an alert."""
         self.drafts: list[tuple[int, int, str]] = []
         """(chat, draft id, text) of every draft shown."""
         self._message_ids = itertools.count(1)
@@ -283,4 +287,19 @@ class World:
         if seen.reply_to in chat.messages and not shallow:
             target = chat.messages[seen.reply_to]
             body["reply_to_message"] = self.message_json(target, shallow=True)
+        elif seen.thread and not shallow and not seen.by_bot:
+            body["reply_to_message"] = self._opening(chat, seen.thread)
         return body | seen.extra
+
+    def _opening(self, chat: ChatState, topic: int) -> Obj:
+        """A topic's first message, to which every other one of it replies."""
+        name = chat.topics.get(topic, "")
+        return {
+            "message_id": topic,
+            "date": 1_700_000_000,
+            "chat": chat.json(),
+            "from": ANNA.json(),
+            "message_thread_id": topic,
+            "is_topic_message": True,
+            "forum_topic_created": {"name": name, "icon_color": 1},
+        }
