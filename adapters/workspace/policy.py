@@ -15,10 +15,12 @@ from typing import TypeAlias
 from adapters.workspace.ground import HOME, Ground
 from adapters.workspace.rules import Ask, Never, by_program, on_places
 from adapters.workspace.shell import Command, Reader, Word
-from adapters.workspace.unwrap import feeds_code, nested, peeled
+from adapters.workspace.unwrap import MAX_LAYERS, feeds_code, nested, peeled
 
 MAX_DEPTH = 6
-MAX_CHARS = 100_000
+MAX_CHARS = 131_072
+"""The longest text that the system hands to a shell; what is longer cannot run."""
+TOO_DEEP = Ask("it is nested too deeply to be read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def _verdicts(text: str, ground: Ground, depth: int) -> Iterator[Ask | Never]:
     if reader.bombs:
         yield FORK_BOMB
     if reader.too_deep:
-        yield Ask("it is nested too deeply to be read")
+        yield TOO_DEEP
     for command in commands:
         yield from _on(command, ground, depth)
         if command.texts[:1] in {("cd",), ("pushd",)}:
@@ -66,12 +68,17 @@ def _verdicts(text: str, ground: Ground, depth: int) -> Iterator[Ask | Never]:
 def _on(command: Command, ground: Ground, depth: int) -> Iterator[Ask | Never]:
     """Verdicts on one command: its places, each program in it, and the texts it runs."""
     yield from on_places(command, ground)
-    for layer in peeled(_split(command)):
+    layers = tuple(peeled(_split(command)))
+    if len(layers) >= MAX_LAYERS:
+        yield TOO_DEEP
+    for layer in layers:
         yield from by_program(layer, ground)
         yield from feeds_code(layer)
-        if depth < MAX_DEPTH:
-            for text in nested(layer):
-                yield from _verdicts(text, ground, depth + 1)
+        for text in nested(layer):
+            if depth >= MAX_DEPTH:
+                yield TOO_DEEP
+                break
+            yield from _verdicts(text, ground, depth + 1)
 
 
 def _split(command: Command) -> Command:

@@ -213,7 +213,7 @@ class Reader:
             case "raw_string":
                 return (text[1:-1],)
             case "ansi_c_string":
-                return (_ansi(text[2:-1]),)
+                return (ansi(text[2:-1]),)
             case "string" | "concatenation" | "translated_string":
                 return self._joined(node)
             case "simple_expansion" | "expansion":
@@ -256,8 +256,11 @@ class Reader:
                     return self.values.get("PWD", (UNKNOWN,))
                 case ("mktemp", *_):
                     return ("/tmp/mktemp",)  # noqa: S108 (a name, never opened)
-                case ("echo" | "printf", *rest) if not any(t.startswith("-") for t in rest):
-                    return (" ".join(rest),)
+                case ("echo" | "printf" as name, *rest) if not any(
+                    t.startswith("-") for t in rest
+                ):
+                    printed = " ".join(rest)
+                    return (ansi(printed) if name == "printf" else printed,)
         return (UNKNOWN,)
 
     def _assign(self, node: Node) -> None:
@@ -332,8 +335,8 @@ def _braced(node: Node, texts: tuple[str, ...]) -> Iterator[str]:
             yield text
 
 
-def _ansi(text: str) -> str:
-    """The text of $'…'."""
+def ansi(text: str) -> str:
+    """A text with the escapes of $'…' and of printf in it."""
 
     def char(found: re.Match[str]) -> str:
         code = found[1]

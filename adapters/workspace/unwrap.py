@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adapters.workspace.rules import Ask, program
-from adapters.workspace.shell import UNKNOWN, Command, Word
+from adapters.workspace.shell import UNKNOWN, Command, Word, ansi
+
+MAX_LAYERS = 50
+MAX_GIVEN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ WRAPPERS = {
     "command": Wrapper(),
     "builtin": Wrapper(),
     "exec": Wrapper(frozenset({"-a"})),
+    "coproc": Wrapper(),
+    "{": Wrapper(),
     "busybox": Wrapper(),
     "toybox": Wrapper(),
     "watch": Wrapper(frozenset({"-n", "--interval"})),
@@ -54,8 +59,15 @@ CODE_OPTION = re.compile(r"-\w*[ceEr]|--eval|--command")
 SHELL_CODE_OPTION = re.compile(r"-\w*c\w*|--command")
 
 FETCHES = frozenset({"curl", "wget", "fetch", "aria2c", "nc", "ncat", "netcat", "socat", "ssh"})
-DECODES = frozenset({"base64", "base32", "xxd", "openssl", "rev", "uudecode"})
+DECODES = frozenset(
+    {
+        *("base64", "base32", "basenc", "xxd", "openssl", "gpg", "rev", "uudecode"),
+        *("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "bzip2", "unxz", "xzcat", "xz"),
+        *("zstdcat", "unzstd", "zstd"),
+    }
+)
 UNSEEN = FETCHES | DECODES
+PIPED_UNSEEN = UNSEEN | {"tr"}
 
 LITERAL = re.compile(r"(?<!\\)(\"\"\"|'''|\"|'|`)((?:\\.|(?!\1).)*)\1", re.DOTALL)
 STARTS = re.compile(r"system|subprocess|popen|exec|spawn|\bsh\b|%x|`", re.IGNORECASE)
@@ -65,8 +77,8 @@ DECODED = re.compile(r"(exec|eval)\b.*(b64decode|base64|fromhex|urlopen|requests
 
 
 def peeled(command: Command) -> Iterator[Command]:
-    """The command and, layer by layer, those that it wraps."""
-    for _ in range(8):
+    """The command and, layer by layer, those that it wraps; at most so many."""
+    for _ in range(MAX_LAYERS):
         yield command
         name = program(command)
         if name == "find":
@@ -78,7 +90,7 @@ def peeled(command: Command) -> Iterator[Command]:
         if not inner:
             return
         if name == "xargs":
-            inner = (*inner, *_handed(command))
+            inner = _filled(inner, command)
         command = replace(command, words=inner)
 
 
@@ -96,11 +108,34 @@ def _after(wrapper: Wrapper, words: tuple[Word, ...]) -> tuple[Word, ...]:
     return words[at + wrapper.operands :]
 
 
-def _handed(command: Command) -> tuple[Word, ...]:
-    """What xargs appends: below the folders that a `find` before it looks through, or unknown."""
-    if not command.feeds or program(command.feeds[0]) != "find":
-        return (Word(UNKNOWN),)
-    return tuple(Word(f"{root.text}/*", root.quoted) for root in roots(command.feeds[0]))
+def _filled(inner: tuple[Word, ...], xargs: Command) -> tuple[Word, ...]:
+    """The command of xargs with what it appends, or puts in place of what -I names."""
+    options = xargs.texts[1 : len(xargs.words) - len(inner)]
+    mark = _mark(options)
+    given = _handed(xargs, whole=bool(mark or {"-0", "--null", "-d"} & {*options}))
+    if not mark:
+        return (*inner, *given)
+    return tuple(
+        Word(word.text.replace(mark, one.text), word.quoted, word.fetched)
+        for word in inner
+        for one in (given if mark in word.text else given[:1])
+    )
+
+
+def _mark(options: tuple[str, ...]) -> str:
+    """What -I names, "" without it."""
+    at = next((n for n, text in enumerate(options) if text.startswith("-I")), len(options))
+    return "".join(options[at : at + 1])[2:] or "".join(options[at + 1 : at + 2])
+
+
+def _handed(xargs: Command, *, whole: bool) -> tuple[Word, ...]:
+    """What xargs is given: below the folders that a `find` before it looks through, what is
+    printed before it, or unknown. `whole` says that blanks separate nothing."""
+    if xargs.feeds and program(xargs.feeds[0]) == "find":
+        return tuple(Word(f"{root.text}/*", root.quoted) for root in roots(xargs.feeds[0]))
+    text = next(_plain_input(xargs), UNKNOWN)
+    given = [text] if whole else text.split()
+    return tuple(map(Word, given[:MAX_GIVEN] + [UNKNOWN] * (len(given) > MAX_GIVEN)))
 
 
 def roots(find: Command) -> tuple[Word, ...]:
@@ -135,13 +170,13 @@ def feeds_code(command: Command) -> Iterator[Ask]:
     name = program(command)
     runs_words = name in SHELLS or name in {"eval", "source", "."}
     reads = name in SHELLS or INTERPRETER.fullmatch(name) is not None
-    given: list[Command] = []
+    found: list[str] = []
     if runs_words:
-        given += [c for word in (*command.words, *command.sources) for c in word.fetched]
+        words = (*command.words, *command.sources)
+        found += (p for w in words for c in w.fetched for p in _programs(c) if p in UNSEEN)
     if reads and _reads_input(command):
-        given += command.feeds
-    unseen = next((p for c in given for p in _programs(c) if p in UNSEEN), None)
-    if unseen is not None:
+        found += (p for c in command.feeds for p in _programs(c) if p in PIPED_UNSEEN)
+    for unseen in found[:1]:
         yield Ask(f"it runs what `{unseen}` brings, unread (save it to a file and read it first)")
 
 
@@ -153,18 +188,32 @@ def _programs(command: Command) -> Iterator[str]:
 
 def nested(command: Command) -> Iterator[str]:
     """The shell texts a command runs."""
-    name = program(command)
-    if name == "eval":
-        yield " ".join(command.texts[1:])
-    elif name == "env" and "-S" in command.texts:
-        yield " ".join(command.texts[command.texts.index("-S") + 1 :])
-    elif name in {"watch", "parallel"} or (name == "su" and "-c" in command.texts):
-        yield from (text for text in command.texts[1:] if " " in text)
-    elif name in SHELLS:
-        yield from [_code(command)] if _code(command) else _input(command)
+    name, texts = program(command), command.texts
+    match name:
+        case "eval":
+            yield " ".join(texts[1:])
+        case "trap":
+            yield from texts[1:2]
+        case "source" | ".":
+            yield from _fetched(command)
+        case "env" if "-S" in texts:
+            yield " ".join(texts[texts.index("-S") + 1 :])
+        case "watch" | "parallel" | "script":
+            yield from (text for text in texts[1:] if " " in text)
+        case "su" if "-c" in texts:
+            yield from (text for text in texts[1:] if " " in text)
+    if name in SHELLS:
+        yield from [_code(command)] if _code(command) else (*_input(command), *_fetched(command))
     elif INTERPRETER.fullmatch(name):
         for code in [_code(command)] if _code(command) else _input(command):
             yield from in_code(code)
+
+
+def _fetched(command: Command) -> Iterator[str]:
+    """What is printed into a program in place of a file, as in `bash <(echo …)`."""
+    for word in (*command.words[1:2], *command.sources):
+        for fetched in word.fetched if UNKNOWN in word.text else ():
+            yield from _printed(fetched)
 
 
 def _code(command: Command) -> str:
@@ -194,13 +243,27 @@ def _input(command: Command) -> Iterator[str]:
     """The program text on standard input, where it is plain."""
     if not _reads_input(command):
         return
+    yield from _plain_input(command)
+
+
+def _plain_input(command: Command) -> Iterator[str]:
     if command.stdin is not None:
         yield command.stdin
     for fed in command.feeds[-1:]:
-        if program(fed) in {"echo", "printf"}:
-            yield " ".join(t for t in fed.texts[1:] if not re.fullmatch(r"-[neE]+", t))
-        elif program(fed) == "cat" and fed.stdin is not None:
-            yield fed.stdin
+        yield from _printed(fed)
+
+
+def _printed(command: Command) -> Iterator[str]:
+    """What a command prints, where that is plain."""
+    words = [t for t in command.texts[1:] if not re.fullmatch(r"-[neE]+", t)]
+    match program(command):
+        case "echo":
+            yield " ".join(words)
+        case "printf":
+            words = words[1:] if words and re.fullmatch(r"(%[sbq]|\\n)+", words[0]) else words
+            yield ansi(" ".join(words))
+        case "cat" if command.stdin is not None:
+            yield command.stdin
 
 
 def in_code(code: str) -> Iterator[str]:
