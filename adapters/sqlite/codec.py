@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from core.agent.steps import Finished, Folded, Injected, Replied, Started, Step, StepWrite
+from core.agent.steps import Bounced, Finished, Folded, Injected, Replied, Started, Step, StepWrite
 from core.goals.goal import Goal
 from core.messages import Address, Button, Outbound, RemoteId, Say, SendFile
 from core.ports import Reply, Usage
@@ -125,6 +125,8 @@ def part_of(write: StepWrite) -> tuple[str, str, str]:
             )
         case Injected(_, message):
             return "said", "done", json.dumps(asdict(message), ensure_ascii=False)
+        case Bounced(_, message):
+            return "bounced", "done", json.dumps(asdict(message), ensure_ascii=False)
         case Folded(_, summary):
             return "folded", "done", summary
 
@@ -149,6 +151,7 @@ def _step(n: int, parts: list[tuple[str, str, str]]) -> Step:
         started=frozenset(calls),
         results={id_: _result(body) for id_, (state, body) in calls.items() if state == "done"},
         folded=plain.get("folded", ""),
+        bounced=_user(plain["bounced"]) if "bounced" in plain else None,
     )
 
 

@@ -8,12 +8,13 @@ or platform; `Fenced` and cancellation pass through it untouched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Protocol, TypeAlias
 
 from core.agent import compaction, events, guard, prompts
 from core.agent.steps import (
+    Bounced,
     Finished,
     Folded,
     Injected,
@@ -25,6 +26,7 @@ from core.agent.steps import (
 )
 from core.agent.together import together
 from core.agent.trace import Trace, advance, replay
+from core.gates.chain import Blocked, Bounce, Ruling, Standing, Unverified, Verified
 from core.ports import (
     Completion,
     FailureKind,
@@ -74,14 +76,29 @@ class LoopOptions:
     fold_at: float = 0.6
 
 
+class Gates(Protocol):
+    """What a turn's answer has to pass; see `core.gates`."""
+
+    max_bounces: int
+    """How often an answer may be sent back in the turn."""
+
+    async def judge(
+        self, answer: str, results: Sequence[ToolResult], standing: Standing
+    ) -> Ruling:
+        """What becomes of an answer; `results` are all of the turn's."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """What works on a turn: the stable prefix, the model, and the one that writes summaries."""
+    """What works on a turn: the stable prefix, the model, the one that writes summaries, and the
+    gates that its answer passes, None without any."""
 
     prefix: Prefix
     model: Model
     compactor: Model
     options: LoopOptions = field(default_factory=LoopOptions)
+    gates: Gates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +112,8 @@ class Answered:
     text: str
     results: tuple[ToolResult, ...]
     counted: int
+    ruling: Unverified | Blocked | None = None
+    """What the gates say against it, None when they passed it or there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,21 +253,27 @@ class _Turn:
         `pending` is the step's reply when it is new: it is committed with its first call's start.
         """
         trace = reduce(advance, pending, self.trace)
-        for group in guard.side_by_side(trace.waiting, self.agent.options.resumable):
-            if waiting := await self._run_group(group, trace, pending):
+        still = {call.id for call in trace.waiting}
+        for beside in guard.side_by_side(trace.calls, self.agent.options.resumable):
+            if still.isdisjoint(call.id for call in beside):
+                continue
+            if waiting := await self._run_group(beside, trace, pending):
                 return waiting
             pending = ()
         return ()
 
     async def _run_group(
-        self, group: Sequence[ToolCall], trace: Trace, pending: Sequence[StepWrite]
+        self, beside: Sequence[ToolCall], trace: Trace, pending: Sequence[StepWrite]
     ) -> tuple[Waiting, ...]:
-        """End calls that run at the same time; their results are kept in the order given, as a
-        turn that is taken up again finds them. Those that wait for a person stay open."""
+        """End what is open of calls that run at the same time; their results are kept in the order
+        given, as a turn that is taken up again finds them. Those that wait for a person stay
+        open."""
+        group = [call for call in beside if call in trace.waiting]
+        before = [result for result in self.trace.results if result.call not in beside]
         done: dict[str, ToolResult] = {}
         for call in group:
             begun = call.id in trace.started
-            if own := self._answer_for(call, begun=begun, cut=trace.cut):
+            if own := self._answer_for(call, before, begun=begun, cut=trace.cut):
                 done[call.id] = own
         starts = [Started(trace.n, call.id) for call in group if call.id not in trace.started]
         to_run = [call for call in group if call.id not in done]
@@ -268,7 +293,9 @@ class _Turn:
             await self._commit(*writes)
         return tuple(waiting)
 
-    def _answer_for(self, call: ToolCall, *, begun: bool, cut: bool) -> ToolResult | None:
+    def _answer_for(
+        self, call: ToolCall, before: Sequence[ToolResult], *, begun: bool, cut: bool
+    ) -> ToolResult | None:
         """The host's own result for a call that must not run, None for one that runs now.
 
         A refused call counts as begun with its group, and is refused again when the group is
@@ -278,7 +305,7 @@ class _Turn:
             return None
         if begun and call.name not in self.agent.options.resumable:
             return guard.interrupted(call)
-        return guard.refusal(self.trace.results, call, cut=cut)
+        return guard.refusal(before, call, cut=cut)
 
     async def _run(self, call: ToolCall) -> Ran:
         self.emit(events.ToolStarted(call, events.call_summary(call)))
@@ -291,11 +318,32 @@ class _Turn:
                 return Failed(error=prompts.EMPTY, permanent=False)
             await self._commit(Injected(self.trace.n, User(prompts.NUDGE)))
             return None
-        return Answered(
-            text=f"{text}\n\n{prompts.CUT_MARK}" if reply.cut else text,
+        return await self._deliver(reply, f"{text}\n\n{prompts.CUT_MARK}" if reply.cut else text)
+
+    async def _deliver(self, reply: Reply, text: str) -> TurnResult | None:
+        """Let an answer pass the gates, where there are any; None when it was sent back."""
+        answered = Answered(
+            text=text,
             results=self.trace.results,
             counted=reply.usage.input_tokens + reply.usage.output_tokens,
         )
+        gates = self.agent.gates
+        if gates is None:
+            return answered
+        standing = Standing(
+            bounces=self.trace.bounces,
+            budget=gates.max_bounces,
+            repeated=self.trace.returned == (reply.text, len(self.trace.results)),
+        )
+        match await gates.judge(text, self.trace.results, standing):
+            case Bounce(reflection):
+                n = self.trace.n
+                await self._commit(Replied(n, reply), Bounced(n + 1, User(reflection)))
+                return None
+            case Verified():
+                return answered
+            case ruling:
+                return replace(answered, ruling=ruling)
 
     async def _mend(self, failure: ModelFailure) -> TurnResult | None:
         error, permanent = failure.message, failure.kind is not FailureKind.TRANSIENT

@@ -47,6 +47,14 @@ class Injected:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounced:
+    """The answer of step `n - 1` was sent back, with this user-role text before step `n`."""
+
+    n: int
+    message: User
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """A checkpoint before step `n`: all that came earlier reads as this summary from now on.
 
@@ -57,7 +65,7 @@ class Folded:
     summary: str
 
 
-StepWrite: TypeAlias = Replied | Started | Finished | Injected | Folded
+StepWrite: TypeAlias = Replied | Started | Finished | Injected | Bounced | Folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,7 @@ class Step:
     started: frozenset[str] = frozenset()
     results: Mapping[str, ToolResult] = field(default_factory=dict)
     folded: str = ""
+    bounced: User | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

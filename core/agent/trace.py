@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from core.agent.steps import (
+    Bounced,
     Finished,
     Folded,
     Injected,
@@ -25,6 +26,8 @@ from core.agent.steps import (
 )
 from core.transcript import Assistant, Entry, Result, ToolCall, ToolResult, User
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
@@ -32,16 +35,19 @@ class Trace:
 
     `entries` is what the turn adds to the session's transcript: its inputs and all that came
     since; `fold` says how many of them a summary replaces, with the whole history, and is that
-    summary. `n` is the step being worked, `waiting` its calls without a result in their order,
+    summary. `n` is the step being worked, `calls` its calls, `waiting` those without a result,
     `cut` whether the output limit ended its reply, `results` all results of the turn. `injected`
     entered before this step, `heard` before earlier ones. `counted` is the provider's own count of
     the last step's tokens, 0 when unknown; `folded_at` the step of the last fold, -1 for none.
+    `bounces` counts how often an answer was sent back, `returned` is the last such answer and how
+    many results there were then.
     """
 
     history: tuple[Entry, ...]
     entries: tuple[Entry, ...]
     fold: tuple[int, str] | None = None
     n: int = 0
+    calls: tuple[ToolCall, ...] = ()
     waiting: tuple[ToolCall, ...] = ()
     cut: bool = False
     started: frozenset[str] = frozenset()
@@ -50,6 +56,8 @@ class Trace:
     heard: tuple[User, ...] = ()
     counted: int = 0
     folded_at: int = -1
+    bounces: int = 0
+    returned: tuple[str, int] | None = None
 
     @property
     def messages(self) -> tuple[Entry, ...]:
@@ -88,6 +96,8 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
                 entries=(*trace.entries, message),
                 injected=(*trace.injected, message),
             )
+        case Bounced(_, message):
+            return _bounced(trace, message)
         case Folded(n, summary):
             # The store keeps no order between a step's fold and what entered before that step,
             # so what entered always comes after the summary.
@@ -97,6 +107,7 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
             entered = replace(
                 trace,
                 entries=(*trace.entries, Assistant(reply.text, reply.calls)),
+                calls=reply.calls,
                 waiting=reply.calls,
                 cut=reply.cut,
                 counted=reply.usage.input_tokens + reply.usage.output_tokens,
@@ -110,20 +121,44 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
             assert_never(write)
 
 
+def _bounced(trace: Trace, message: User) -> Trace:
+    answer = trace.entries[-1] if trace.entries else None
+    text = answer.text if isinstance(answer, Assistant) else ""
+    return replace(
+        trace,
+        entries=(*trace.entries, message),
+        injected=(*trace.injected, message),
+        bounces=trace.bounces + 1,
+        returned=(text, len(trace.results)),
+    )
+
+
 def _finished(trace: Trace, result: ToolResult) -> Trace:
+    """The results of a step stand in the order of its calls, however they came: one that had to
+    wait for a person comes after those behind it."""
+    ids = [call.id for call in trace.calls]
+    behind = trace.calls[ids.index(result.call.id) + 1 :]
+    later = len(behind) - sum(call in trace.waiting for call in behind)
     after = replace(
         trace,
-        entries=(*trace.entries, Result(result.call.id, result.text)),
+        entries=_inserted(trace.entries, Result(result.call.id, result.text), later),
         waiting=tuple(call for call in trace.waiting if call.id != result.call.id),
-        results=(*trace.results, result),
+        results=_inserted(trace.results, result, later),
     )
     return after if after.waiting else _next_step(after)
+
+
+def _inserted(row: tuple[T, ...], one: T, later: int) -> tuple[T, ...]:
+    """The row with one more before its last `later`."""
+    at = len(row) - later
+    return (*row[:at], one, *row[at:])
 
 
 def _next_step(trace: Trace) -> Trace:
     return replace(
         trace,
         n=trace.n + 1,
+        calls=(),
         started=frozenset(),
         injected=(),
         heard=trace.heard + trace.injected,
@@ -133,6 +168,8 @@ def _next_step(trace: Trace) -> Trace:
 def _writes(step: Step) -> Iterator[StepWrite]:
     if step.folded:
         yield Folded(step.n, step.folded)
+    if step.bounced is not None:
+        yield Bounced(step.n, step.bounced)
     for message in step.injected:
         yield Injected(step.n, message)
     if step.reply is None:
