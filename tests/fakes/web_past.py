@@ -6,8 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from core.escalations.record import State
-from core.messages import LaneKey, PlatformName, RemoteId, Say
+from core.messages import LaneKey, PlatformName, Principal, RemoteId, Role, Say
 from core.sessions.conversation import ChatFact, Conversation, Line, Place, Question, Told
+
+OWNER = Principal("owner", "You", Role.OWNER)
 
 
 @dataclass(slots=True)
@@ -18,6 +20,11 @@ class FakePast:
     lines: dict[LaneKey, list[Line]] = field(default_factory=lambda: defaultdict(list))
     cards: dict[LaneKey, tuple[RemoteId, Say]] = field(default_factory=dict)
     asked: dict[LaneKey, tuple[Question, ...]] = field(default_factory=dict)
+
+    def said(self, lane: LaneKey, text: str) -> None:
+        """A person said something there."""
+        told = Told(dedupe=f"web:{lane}:{len(self.lines[lane])}", by=OWNER, text=text, at=1.0)
+        self.lines[lane].append(told)
 
     async def conversation(
         self, lane: LaneKey, *, before: Place | None = None, limit: int = 200

@@ -1,6 +1,7 @@
 // The page: opens a chat, keeps it live, and hands over what the person does.
 
 import { get, post } from "./api.js";
+import { Asked } from "./asked.js";
 import { Composer } from "./composer.js";
 import { byId, freshId, make, readableSpan } from "./dom.js";
 import { Live } from "./live.js";
@@ -15,6 +16,9 @@ let chats = [];
 let earlier = "";
 let activity = { working: false, since: 0, text: "" };
 let fetching = 0;
+const SAVING = "Saving …";
+const SETTLE_MS = 1_500; // so long after a press its message may still be about to change
+const TOAST_MS = 7_000;
 
 const draft = (of) => `draft:${of}`;
 const pathOf = (of) => `/c/${of}`;
@@ -53,6 +57,14 @@ const composer = new Composer({
   },
 });
 
+const asked = new Asked({
+  press,
+  write: (text) => composer.set(text),
+  chat: () => chat,
+  find: (id) => log.find(id),
+  changed: showChats,
+});
+
 const side = new Side({ fresh: () => enter(freshId(12)), enter });
 
 const live = new Live({
@@ -60,17 +72,25 @@ const live = new Live({
     link("");
     outgoing.pump();
     refreshChats();
+    asked.stir();
   },
   down: () => link("Reconnecting …"),
   refused: refreshChats, // which leads to the login, where that is the reason
   message: (what) => {
     log.put(what);
     if (what.who === "bot") tell(what);
+    if (what.asks) asked.refresh();
   },
-  edit: (what) => log.has(what) && log.put({ ...what }),
+  edit: (what) => {
+    log.edit(what);
+    asked.stir();
+  },
   mark: ({ id, mark }) => log.mark(id, mark),
   activity: showActivity,
-  chats: refreshChats,
+  chats: () => {
+    refreshChats();
+    asked.stir();
+  },
   remark: link,
   reset: () => load(chat),
 });
@@ -83,8 +103,9 @@ function mine(message, more) {
 }
 
 function tell(what) {
-  if (document.hidden || what.kind === "notice") return;
-  byId("tell").textContent = what.kind === "card" ? "Goal set" : "";
+  if (what.kind === "notice") return;
+  const news = what.asks === "open" ? "A question waits for you" : what.kind === "card" ? "Goal set" : "";
+  if (news || !document.hidden) byId("tell").textContent = news;
 }
 
 function link(words) {
@@ -97,6 +118,7 @@ async function enter(to, { push = true } = {}) {
   if (push && location.pathname !== pathOf(to)) history.pushState({}, "", pathOf(to));
   chat = to;
   log.clear();
+  asked.clear();
   showActivity({ working: false, since: 0, text: "" });
   composer.files = [];
   composer.showFiles();
@@ -116,6 +138,7 @@ async function load(of) {
       if (mineNow !== fetching) return;
       log.fill(found.messages);
       showEarlier(found.earlier);
+      asked.show(found.questions);
       showActivity(found.activity);
       live.open(of, found.position);
       return;
@@ -145,12 +168,12 @@ byId("earlier").addEventListener("click", async () => {
   }
 });
 
-let asked = false;
+let listing = false;
 async function refreshChats() {
-  if (asked) return;
-  asked = true; // changes come in bursts
+  if (listing) return;
+  listing = true; // changes come in bursts
   setTimeout(async () => {
-    asked = false;
+    listing = false;
     try {
       chats = (await get("/api/chats")).chats;
       showChats();
@@ -162,10 +185,14 @@ async function refreshChats() {
 
 function showChats() {
   const here = chats.find((each) => each.chat === chat);
-  side.show(here ? chats : [{ chat, title: "New chat", busy: false, goal: "" }, ...chats], chat);
+  const known = here ? chats : [{ chat, title: "New chat", busy: false, goal: "", waiting: 0 }, ...chats];
+  // Of the chat that is open the page itself knows best what waits.
+  const all = known.map((each) => (each.chat === chat ? { ...each, waiting: asked.waiting } : each));
+  side.show(all, chat);
   const title = here?.title || "New chat";
   byId("title").textContent = title;
-  document.title = `${activity.working ? "● " : ""}${title} · Pursuit`;
+  const waiting = all.reduce((sum, each) => sum + each.waiting, 0);
+  document.title = `${waiting ? `(${waiting}) ` : ""}${activity.working ? "● " : ""}${title} · Pursuit`;
 }
 
 // What the bot does right now
@@ -194,14 +221,24 @@ setInterval(showElapsed, 1000);
 async function press(what, button, row) {
   if (row.dataset.busy) return; // a disabled button would lose the focus
   row.dataset.busy = "yes";
+  let rest = 0;
   try {
     const { text } = await post(`/api/chats/${chat}/presses`, { id: freshId(), message: what.id, command: button.command });
-    link(text === "Saving …" ? text : "");
+    link(text === SAVING ? text : "");
+    if (text !== SAVING) toast(text);
+    rest = SETTLE_MS;
   } catch (failure) {
-    link(failure.message);
-  } finally {
-    delete row.dataset.busy;
+    toast(failure.message, "wrong");
   }
+  setTimeout(() => delete row.dataset.busy, rest);
+}
+
+let toasting = 0;
+function toast(words, kind = "") {
+  clearTimeout(toasting);
+  byId("toast").className = `toast ${kind}`;
+  byId("toast").textContent = words;
+  toasting = setTimeout(() => (byId("toast").textContent = ""), TOAST_MS);
 }
 
 async function stop() {

@@ -115,6 +115,18 @@ export class Log {
     return this.items.has(key(what));
   }
 
+  find(id) {
+    return this.items.get(`bot:${id}`)?.element ?? null;
+  }
+
+  // A question stays one when it is edited: without buttons it is decided.
+  edit(what) {
+    const old = this.items.get(key(what));
+    if (!old) return;
+    const asks = what.asks || (old.what.asks && (what.buttons?.length ? "open" : "decided"));
+    this.put({ ...what, asks });
+  }
+
   put(what) {
     const old = this.items.get(key(what));
     // Its place is by when it was said; an edit does not move it.
@@ -139,12 +151,14 @@ export class Log {
     this.pin.watch(cards.reduce((newest, item) => (newest && newest.what.at > item.what.at ? newest : item), null));
   }
 
-  // A card that is edited under a person's focus keeps it.
+  // A card that is edited under a person's focus keeps it, also where its buttons go.
   refocus(old, fresh) {
     const focused = old.contains(document.activeElement) ? document.activeElement.dataset.command : undefined;
     if (focused === undefined) return false;
     old.replaceWith(fresh);
-    [...fresh.querySelectorAll("button")].find((button) => button.dataset.command === focused)?.focus();
+    const same = [...fresh.querySelectorAll("button")].find((button) => button.dataset.command === focused);
+    if (!same) fresh.tabIndex = -1;
+    (same ?? fresh).focus();
     return true;
   }
 
@@ -176,7 +190,7 @@ export class Log {
     for (const file of what.files ?? []) body.append(fileCard(file));
     if (kind === "file") body.append(fileCard(what.file));
     if (what.buttons?.length) body.append(this.buttons(what));
-    const item = make("li", { class: `message ${what.who} ${kind}`, "data-id": what.id, "data-at": what.at, "data-state": what.state || null }, body);
+    const item = make("li", { class: `message ${what.who} ${kind}${what.asks ? ` asks ${what.asks}` : ""}`, "data-id": what.id, "data-at": what.at, "data-state": what.state || null }, body);
     item.append(this.foot(what));
     return item;
   }

@@ -52,6 +52,7 @@ export class Side {
       ...chats.map((chat) => {
         const link = make("a", { href: `/c/${chat.chat}`, "aria-current": chat.chat === current ? "page" : null },
           make("span", { class: "chat-title" }, chat.title || "New chat"),
+          chat.waiting ? make("span", { class: "dot asks", role: "img", "aria-label": "waits for you" }) : null,
           chat.busy || GOALS[chat.goal] ? make("span", { class: `dot ${chat.busy ? "busy" : chat.goal}`, role: "img", "aria-label": chat.busy ? "working" : GOALS[chat.goal] }) : null,
         );
         link.addEventListener("click", (event) => {
