@@ -47,7 +47,7 @@ class WorkspaceChecks:
     async def succeeds(self, context: ToolContext, command: str) -> Finding:
         """See `Checks.succeeds`; it has the time that a command has by the settings."""
         try:
-            outcome = await self._terminal.run(Run(command=command), context, "")
+            outcome = await self._terminal.run_unasked(Run(command=command), context)
         except UserError as error:
             return Finding(None, one_line(str(error), LINE_CHARS))
         code = outcome.receipt.exit_code

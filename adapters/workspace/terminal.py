@@ -10,24 +10,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import assert_never
 
-from adapters.workspace.guarded import Guarded, guard_of, guarded, notes
+from adapters.workspace.approval import Approval, Leave
+from adapters.workspace.guarded import notes
 from adapters.workspace.homes import Homes
-from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
+from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import owner_of
-from adapters.workspace.policy import Allow, judge
 from adapters.workspace.process import Process
-from adapters.workspace.rules import Ask, Never
 from adapters.workspace.sandbox import Sandbox
 from adapters.workspace.spool import Spool, prepare
 from core.errors import UserError
+from core.escalations.desk import Desk
 from core.messages import LaneKey
 from core.ports import ToolContext
 from core.tools.definitions import Processes, Run
-from core.tools.tool import Outcome, one_line
+from core.tools.tool import Outcome, Pending, one_line
 from core.transcript import Receipt
 
 LONGEST_S = 600
@@ -38,15 +37,6 @@ SETTLE_S = 0.4
 """How long a background process is watched for an early end before the call returns."""
 FINISHED_KEPT = 8
 
-REFUSED = (
-    "Refused, not run: {reason}. {way} Reach the aim another way, inside the workspace. The"
-    " command was: {command}"
-)
-APPROVAL = (
-    "It needs an owner's approval, which cannot be asked for here: if nothing else will do, say in"
-    " your answer that a person must run it."
-)
-NEVER = "Nobody can approve it."
 OWN_NETWORK = (
     " It has a network of its own: another command cannot reach its ports, so test a server in"
     " the same command."
@@ -75,9 +65,15 @@ class Terminal:
     """Starts, lists and ends the commands of all lanes."""
 
     def __init__(
-        self, options: WorkspaceOptions, hidden: tuple[Path, ...], data_dir: Path
+        self,
+        options: WorkspaceOptions,
+        hidden: tuple[Path, ...],
+        data_dir: Path,
+        desk: Desk | None = None,
     ) -> None:
+        """Without a desk nobody can be asked, and dangerous commands are refused."""
         self._options = options
+        self._approval = Approval(options, desk)
         self._sandbox = Sandbox(options, hidden, owner=owner_of(data_dir))
         self._homes = Homes(data_dir)
         self._slots = asyncio.Semaphore(options.commands)
@@ -89,35 +85,28 @@ class Terminal:
         """Raises UserError, with the remedy, when commands cannot be run here."""
         await self._sandbox.check()
 
-    async def run(self, arguments: Run, context: ToolContext, call_id: str) -> Outcome:
-        """The tool `run`."""
-        if refused := await asyncio.to_thread(self._refusal, arguments.command, context.workspace):
-            summary = f"refused: {one_line(arguments.command, 100)}"
-            return Outcome(refused, Receipt(ok=False, summary=summary))
+    async def run(self, arguments: Run, context: ToolContext, call_id: str) -> Outcome | Pending:
+        """The tool `run`. A dangerous command waits for a person's approval, and its call is run
+        again with the answer."""
+        if call_id not in context.asked:
+            await self._sandbox.check()  # nobody is asked for what cannot be run here
+        leave = await self._approval.leave(arguments, context, call_id)
+        return await self._run(arguments, context, leave) if isinstance(leave, Leave) else leave
+
+    async def run_unasked(self, arguments: Run, context: ToolContext) -> Outcome:
+        """The same, and what would have to be asked for is refused."""
+        leave = await self._approval.unasked(arguments, context)
+        return await self._run(arguments, context, leave) if isinstance(leave, Leave) else leave
+
+    async def _run(self, arguments: Run, context: ToolContext, leave: Leave) -> Outcome:
         await self._sandbox.check()
         await asyncio.to_thread(prepare, context.workspace)
         if arguments.background:
-            return await self._start(arguments.command, context)
-        async with self._slots:
-            return await self._finish(arguments, context)
-
-    def _refusal(self, command: str, workspace: Path) -> str:
-        """Why a command is not run, "" when it is. Approvals are not asked for here: a verdict
-        that wants one is a refusal."""
-        if guard := self._guard(workspace):
-            return guard.refusal
-        verdict = judge(command, workspace, self._options.extra)
-        match verdict:
-            case Allow():
-                return ""
-            case Ask(reason):
-                if self._options.dangerous is Danger.ALLOW:
-                    return ""
-                return REFUSED.format(reason=reason, way=APPROVAL, command=command[:500])
-            case Never(reason):
-                return REFUSED.format(reason=reason, way=NEVER, command=command[:500])
-            case _:
-                assert_never(verdict)
+            outcome = await self._start(arguments.command, context)
+        else:
+            async with self._slots:
+                outcome = await self._finish(arguments, context)
+        return replace(outcome, text=f"{leave.note}\n{outcome.text}") if leave.note else outcome
 
     async def start_runner(
         self,
@@ -130,7 +119,7 @@ class Terminal:
     ) -> Process:
         """Start a local agent runner, see `Sandbox.launch_runner`; whoever has it ends it. Raises
         UserError where a command would be refused, OSError when nothing can be executed."""
-        guard = await asyncio.to_thread(self._guard, workspace)
+        guard = await asyncio.to_thread(self._approval.guard, workspace)
         if guard is not None:
             raise UserError(guard.refusal)
         await self._sandbox.check()
@@ -141,16 +130,9 @@ class Terminal:
         )
         return Process.start(launch)
 
-    def _guard(self, workspace: Path) -> Guarded | None:
-        guards = self._guards(workspace)
-        return guard_of(workspace, guards, self._options.extra, writing=True)
-
-    def _guards(self, workspace: Path) -> tuple[Guarded, ...]:
-        return guarded((workspace, *self._options.extra))
-
     def _notes(self, workspace: Path, command: str, output: str) -> str:
         sandboxed = self._options.sandbox is Sandboxing.BWRAP
-        return notes(self._guards(workspace), command, output) if sandboxed else ""
+        return notes(self._approval.guards(workspace), command, output) if sandboxed else ""
 
     async def _finish(self, arguments: Run, context: ToolContext) -> Outcome:
         limit = min(

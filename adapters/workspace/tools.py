@@ -15,6 +15,7 @@ from adapters.workspace.options import WorkspaceOptions
 from adapters.workspace.outgoing import Outgoing
 from adapters.workspace.paths import Borders
 from adapters.workspace.terminal import Terminal
+from core.escalations.desk import Desk
 from core.ports import ToolContext
 from core.tools import definitions
 from core.tools.arguments import A
@@ -52,10 +53,13 @@ class WorkspaceTools:
         await self.terminal.close()
 
 
-def workspace_tools(options: WorkspaceOptions, data_dir: Path) -> WorkspaceTools:
-    """The tools of one program; needs a running event loop only once they are used."""
+def workspace_tools(
+    options: WorkspaceOptions, data_dir: Path, desk: Desk | None = None
+) -> WorkspaceTools:
+    """The tools of one program; needs a running event loop only once they are used. Dangerous
+    commands are asked about at the desk, and refused without one."""
     hidden = (data_dir, *options.hidden)
-    terminal = Terminal(options, hidden, data_dir)
+    terminal = Terminal(options, hidden, data_dir, desk)
 
     def borders(context: ToolContext) -> Borders:
         return Borders.of(context.workspace, options.extra, hidden)

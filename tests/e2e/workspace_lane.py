@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.workspace.options import WorkspaceOptions
 from adapters.workspace.tools import WorkspaceTools, workspace_tools
 from adapters.workspace.workspace import home_of
+from core.escalations.desk import Desk
 from core.messages import Address, PlatformName, Principal, Role
-from core.ports import ToolContext
+from core.ports import Ran, ToolContext
 from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult
+from tests.fakes.ended import ended
 
 SECRET = "token-of-the-bot"
 
@@ -34,20 +36,29 @@ class Lane:
         return ToolContext(address, owner, turn, self.workspace, lambda _: None)
 
     async def call(self, name: str, **arguments: object) -> ToolResult:
-        call = ToolCall("c1", name, json.dumps(arguments))
-        return await Registry(self.tools.tools).run(call, self.context())
+        return ended(await self.begin(name, arguments))
+
+    async def begin(
+        self, name: str, arguments: Mapping[str, object], *, again: bool = False
+    ) -> Ran:
+        """The call may wait for a person; `again` is it with the answer."""
+        call = ToolCall("c1", name, json.dumps(dict(arguments)))
+        context = replace(self.context(), asked=frozenset({"c1"} if again else ()))
+        return await Registry(self.tools.tools).run(call, context)
 
     async def run(self, command: str, **arguments: object) -> ToolResult:
         return await self.call("run", command=command, **arguments)
 
 
 @asynccontextmanager
-async def open_lane(base: Path, options: WorkspaceOptions) -> AsyncIterator[Lane]:
+async def open_lane(
+    base: Path, options: WorkspaceOptions, desk: Desk | None = None
+) -> AsyncIterator[Lane]:
     """A new lane below `base`; its processes are ended at the end."""
     data = base / "data"
     workspace = home_of(Address(PlatformName.CONSOLE, "bot", "chat").key, data)
     (data / "secret.txt").write_text(SECRET)
-    tools = workspace_tools(options, data)
+    tools = workspace_tools(options, data, desk)
     try:
         yield Lane(data, workspace, tools)
     finally:
