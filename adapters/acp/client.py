@@ -33,9 +33,10 @@ from acp.schema import (
 from acp.utils import serialize_params
 from pydantic import BaseModel, ValidationError
 
-from adapters.acp import decode
-from adapters.acp.decode import CANCELLED, Called, Outcome, Planned, Said
-from adapters.acp.kept import Answer
+from adapters.acp import asked, decode
+from adapters.acp.asked import CANCELLED, TITLE_CHARS, Outcome, Told, Unaskable
+from adapters.acp.decode import Called, Planned, Said
+from adapters.acp.kept import Answer, short
 from adapters.acp.launch import Job, Launched
 from adapters.acp.pipes import LINGER_S, Pipes, opened, within
 from adapters.acp.wire import Wire
@@ -47,7 +48,7 @@ R = TypeVar("R", bound=BaseModel)
 
 FAREWELL_S = 0.5
 """How long a runner has to end by itself once it was told to."""
-TITLES_KEPT = 1_000
+CALLS_KEPT = 200
 REFUSED_KEPT = 100
 AUTH_REQUIRED = -32000
 METHOD_NOT_FOUND = -32601
@@ -89,7 +90,7 @@ async def converse(launched: Launched, job: Job) -> RunnerEnd:
 class _Asked:
     """A request for permission that waits for its outcome."""
 
-    permission: Permission
+    permission: Permission | Unaskable
     options: list[PermissionOption]
     outcome: asyncio.Future[Outcome]
 
@@ -105,7 +106,8 @@ class _Talk:
         self._pipes = pipes
         self._wire = wire
         self._session = ""
-        self._titles: dict[str, str] = {}
+        self._calls: dict[str, Told] = {}
+        """What it told of its latest calls, by their ids."""
         self._asked: asyncio.Queue[_Asked] = asyncio.Queue()
         self._open: set[asyncio.Future[Outcome]] = set()
         self._limit = asyncio.timeout(job.timeout_s)
@@ -238,20 +240,21 @@ class _Talk:
     def _called(self, call: Called) -> None:
         if call.begun:
             self.answer.call()
-        title = call.title or self._titles.get(call.id, "")
-        if call.title and len(self._titles) < TITLES_KEPT:
-            self._titles[call.id] = call.title
+        known = self._calls.pop(call.id, Told()).then(call.told)
+        self._calls[call.id] = known
+        if len(self._calls) > CALLS_KEPT:
+            del self._calls[next(iter(self._calls))]
+        title = short(known.title or "", TITLE_CHARS)
         if title and (call.begun or call.title):
             self._job.progress(title)
         if title and call.status in {"completed", "failed"}:
             self._job.progress(f"{'done' if call.status == 'completed' else 'failed'}: {title}")
 
     async def _outcome(self, request: RequestPermissionRequest) -> Outcome:
-        known = self._titles.get(request.tool_call.tool_call_id, "")
+        known = self._calls.get(request.tool_call.tool_call_id, Told())
         waiting: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._open.add(waiting)
-        asked = _Asked(decode.permission(request, known), request.options, waiting)
-        self._asked.put_nowait(asked)
+        self._asked.put_nowait(_Asked(asked.permission(request, known), request.options, waiting))
         try:
             return await waiting
         finally:
@@ -259,28 +262,31 @@ class _Talk:
 
     async def _decide(self) -> None:
         """Ask for one permission after the other; the runner's time stands still meanwhile."""
-        loop = asyncio.get_running_loop()
         while True:
-            asked = await self._asked.get()
-            left = (self._limit.when() or loop.time()) - loop.time()
-            self._limit.reschedule(None)
-            permitted = await self._job.permit(asked.permission)
-            self._limit.reschedule(loop.time() + max(left, 0.0))
-            outcome = decode.outcome(asked.options, allowed=permitted.allowed)
-            self._tell(asked.permission.title, permitted, outcome)
-            if not asked.outcome.done():
-                asked.outcome.set_result(outcome)
+            request = await self._asked.get()
+            permitted = await self._permitted(request.permission)
+            self._tell(request.permission.title, permitted)
+            if not request.outcome.done():
+                request.outcome.set_result(
+                    asked.outcome(request.options, allowed=permitted.allowed)
+                )
 
-    def _tell(self, title: str, permitted: Permitted, outcome: Outcome) -> None:
+    async def _permitted(self, permission: Permission | Unaskable) -> Permitted:
+        if isinstance(permission, Unaskable):
+            return Permitted(allowed=False, reason=permission.why)
+        loop = asyncio.get_running_loop()
+        left = (self._limit.when() or loop.time()) - loop.time()
+        self._limit.reschedule(None)
+        permitted = await self._job.permit(permission)
+        self._limit.reschedule(loop.time() + max(left, 0.0))
+        return permitted
+
+    def _tell(self, title: str, permitted: Permitted) -> None:
         """Note what became of a request."""
-        allowed, reason = permitted.allowed, permitted.reason
-        line = f"{'allowed' if allowed else 'refused'}: {title}: {reason}"
-        if allowed and outcome is CANCELLED:
-            allowed, reason = False, "it cannot be allowed just once"
-            line = f"not done, {reason}: {title}"
-        if not allowed and len(self.refused) < REFUSED_KEPT:
-            self.refused[one_line(f"{title} ({reason})", 2 * decode.TITLE_CHARS)] = None
-        self._job.progress(one_line(line, 2 * decode.TITLE_CHARS))
+        line = one_line(f"{title} ({permitted.reason})", 2 * TITLE_CHARS)
+        if not permitted.allowed and len(self.refused) < REFUSED_KEPT:
+            self.refused[line] = None
+        self._job.progress(f"{'allowed' if permitted.allowed else 'refused'}: {line}")
 
 
 def _hello() -> InitializeRequest:

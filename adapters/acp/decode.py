@@ -1,5 +1,5 @@
-"""What a runner sends, as values: raw lines, updates of its session, requests for permission, and
-the outcome it is told. Pure: no I/O, no clock, no state.
+"""What a runner sends, as values: raw lines, and updates of its session. Pure: no I/O, no clock,
+no state.
 
 A newer runner may send what this does not know; that is None, never an error.
 """
@@ -13,33 +13,18 @@ from typing import Any, TypeAlias
 from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
-    AllowedOutcome,
-    ContentToolCallContent,
-    DeniedOutcome,
     EmbeddedResourceContentBlock,
-    FileEditToolCallContent,
-    PermissionOption,
-    RequestPermissionRequest,
     ResourceContentBlock,
     SessionNotification,
     TextContentBlock,
     TextResourceContents,
     ToolCallProgress,
     ToolCallStart,
-    ToolCallUpdate,
 )
 from pydantic import ValidationError
 
+from adapters.acp.asked import TITLE_CHARS, Told, told
 from adapters.acp.kept import short
-from core.delegation.ports import Permission
-from core.fence import clip
-
-TITLE_CHARS = 160
-DETAIL_CHARS = 1_500
-RAW_BYTES = 6_000
-
-Outcome: TypeAlias = AllowedOutcome | DeniedOutcome
-CANCELLED = DeniedOutcome(outcome="cancelled")
 
 
 def message(line: bytes) -> dict[str, Any] | None:
@@ -71,12 +56,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A tool call of the runner's, begun or gone on; what is "" has not changed."""
+    """A tool call of the runner's, begun or gone on; what is "" has not changed. `told` is all
+    that the message tells of it."""
 
     id: str
     title: str
     status: str
     begun: bool
+    told: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +90,7 @@ def update(params: Any, session: str) -> Update | None:
         case ToolCallStart() | ToolCallProgress() as call:
             title = short(call.title or "", TITLE_CHARS)
             begun = isinstance(call, ToolCallStart)
-            return Called(call.tool_call_id, title, call.status or "", begun)
+            return Called(call.tool_call_id, title, call.status or "", begun, told(call))
         case AgentPlanUpdate() as plan:
             return _planned(plan)
         case _:
@@ -128,44 +115,3 @@ def _planned(plan: AgentPlanUpdate) -> Planned | None:
             line = f"plan {number}/{len(plan.entries)}: {entry.content}"
             return Planned(short(line, TITLE_CHARS))
     return None
-
-
-# Permissions
-
-
-def permission(request: RequestPermissionRequest, known: str) -> Permission:
-    """What is asked for; `known` is the call's title as the runner told it before, or ""."""
-    call = request.tool_call
-    title = short(call.title or "", TITLE_CHARS) or known or call.kind or "a tool call"
-    return Permission(title, short("; ".join(_details(call)), DETAIL_CHARS))
-
-
-def _details(call: ToolCallUpdate) -> list[str]:
-    """The command first: it is what a person decides on, whatever the title says."""
-    found: list[str] = []
-    raw = call.raw_input
-    if isinstance(raw, dict) and isinstance(raw.get("command"), str):
-        found.append(raw["command"])
-        raw = {key: value for key, value in raw.items() if key != "command"}
-    if raw:
-        found.append(clip(json.dumps(raw, ensure_ascii=False), RAW_BYTES))
-    found += [place.path for place in call.locations or ()]
-    for piece in call.content or ():
-        match piece:
-            case FileEditToolCallContent(path=path):
-                found.append(f"edits {path}")
-            case ContentToolCallContent(content=TextContentBlock(text=text)):
-                found.append(text)
-            case _:
-                pass
-    return list(dict.fromkeys(found))
-
-
-def outcome(options: list[PermissionOption], *, allowed: bool) -> Outcome:
-    """What the runner is told: an option for this once, never one for always; where it offers
-    none, that the request was cancelled."""
-    wanted = "allow_once" if allowed else "reject_once"
-    for option in options:
-        if option.kind == wanted:
-            return AllowedOutcome(outcome="selected", option_id=option.option_id)
-    return CANCELLED

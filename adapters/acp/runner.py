@@ -7,13 +7,14 @@ needs it ends with an error that says how to get it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TypeAlias
 
 from adapters.acp.launch import Job, Launched, Launcher
 from adapters.acp.text import as_argument, listen
-from adapters.acp.wording import NO_SDK, hidden, unstartable
-from core.delegation.ports import AskPermission, RunnerEnd
+from adapters.acp.wording import NO_SDK, NOT_SHOWN, hidden, unstartable
+from core.delegation.ports import AskPermission, Permission, Permitted, RunnerEnd
 from core.delegation.worker import Runner, RunnerMode
 from core.errors import UserError
 from core.fence import one_line
@@ -59,12 +60,18 @@ class AcpRunners:
         def progress(line: str) -> None:
             context.progress(hidden(line, runner.env))
 
+        async def asked(permission: Permission) -> Permitted:
+            told = (permission.command, permission.arguments, *permission.paths)
+            if any(hidden(text, runner.env) != text for text in told):
+                return Permitted(allowed=False, reason=NOT_SHOWN)
+            return await permit(replace(permission, title=hidden(permission.title, runner.env)))
+
         job = Job(
             name=_name(runner),
             task=task.replace("\0", " ").encode("utf-8", "replace").decode(),
             workspace=context.workspace,
             progress=progress,
-            permit=permit,
+            permit=asked,
             timeout_s=timeout_s,
         )
         end = await self._run(runner, job)

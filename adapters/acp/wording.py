@@ -17,6 +17,7 @@ NO_SDK = (
     " `pip install '.[acp]'` in the clone of Pursuit, or set `acp_mode: text` for one that only"
     " prints its answer."
 )
+NOT_SHOWN = "what it asks for holds a secret of its `acp_env`, which is shown in no chat"
 _SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 _SECRET_CHARS = 6
 

@@ -77,6 +77,7 @@ class DelegateTask:
         ends = await together(one.work_out(call.id, slots) for one in assigned)
         if waits := [end for end in ends if isinstance(end, Waits)]:
             return Waiting(call, waiting.note(waits))
+        await around.live.close_call(context.turn, call.id)
         results = [end for end in ends if isinstance(end, ChildResult)]
         receipt = result.receipt(results, around.clock.monotonic() - began)
         return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
@@ -88,7 +89,10 @@ class DelegateTask:
         return self._slots.setdefault(agent, asyncio.Semaphore(self._offer.max_children))
 
     async def close_turn(self, turn: int) -> None:
-        """See `Tool.close_turn`: children end with the call that runs them."""
+        """See `Tool.close_turn`: children end with the call that runs them, but for local runners
+        that wait for a person."""
+        if self._around is not None:
+            await self._around.live.close_turn(turn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,10 @@ from core.agent.loop import (
 )
 from core.agent.steps import TurnInput
 from core.agent.trace import replay
-from core.delegation import prompts, runners
+from core.delegation import prompts
 from core.delegation.child_log import ChildLog
 from core.delegation.duty import Duty, ReportingTools
+from core.delegation.kept import Kept
 from core.delegation.ports import (
     Checks,
     ChildRef,
@@ -35,6 +36,7 @@ from core.delegation.ports import (
     Staff,
 )
 from core.delegation.result import Status, Work
+from core.delegation.runners import Errand, LiveRunners, Means
 from core.delegation.task import Task
 from core.delegation.waiting import Waits
 from core.delegation.worker import Agent, Runner
@@ -53,13 +55,14 @@ TOO_OFTEN = f"it was begun {MAX_TRIES} times and each time cut by a restart"
 class Surroundings:
     """What children work with: `store` keeps them, `caps` holds their model calls to the goal's
     budgets, `compactor` folds a conversation that gets long, `desk` asks people: None where nobody
-    can be asked."""
+    can be asked. `live` are the local runners at work, which `runners` starts."""
 
     staff: Staff
     store: ChildStore
     caps: Caps
     checks: Checks
     runners: Runners
+    live: LiveRunners
     clock: Clock
     compactor: Model
     tools: Registry
@@ -194,11 +197,19 @@ def _work_of(result: TurnResult) -> Work | Waits:
             return Waits(tuple(call.note for call in waiting))
 
 
-async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work:
-    """Let a local agent runner work. Nothing of it is stored, so it is begun once."""
-    if run.state.tries > 1:
-        return Work(status=Status.INTERRUPTED, error=runners.CUT)
-    context = replace(run.context, progress=run.say)
-    return await runners.launch(
-        around.runners, runner, run.brief, context, around.runner_timeout_s
+async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work | Waits:
+    """Let a local agent runner work, or go on with one that asked a person."""
+    profile = run.task.profile
+    errand = Errand(
+        id=run.state.id,
+        ref=run.ref,
+        runner=runner,
+        agent=profile.title if profile else runner.command,
+        brief=run.brief,
+        call=run.context.caller.call,
+        context=replace(run.context, progress=run.say),
+        opened=run.state.tries > 1,
+        asked=len(Kept.load(run.state.kept).asked),
     )
+    means = Means(around.runners, around.desk, around.runner_timeout_s)
+    return await around.live.work(errand, means)

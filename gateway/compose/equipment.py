@@ -10,6 +10,7 @@ from adapters.workspace.tools import WorkspaceTools
 from core.agent.loop import LoopOptions, Prefix
 from core.agent.prompts import PromptSize, system_prompt
 from core.delegation.ports import ChildStore, Runners, Staff
+from core.delegation.runners import LiveRunners
 from core.delegation.task import Offer
 from core.delegation.tool import DelegateTask
 from core.delegation.working import Surroundings
@@ -64,6 +65,7 @@ class Equipment:
         self._workspace = workspace
         self._staff = staff
         self._servers = servers
+        self._live = LiveRunners()
         agent = chosen(settings, "agent")
         self._delegate = DelegateTask(_offer(settings, staff), small=agent.local)
         tools = (
@@ -87,6 +89,7 @@ class Equipment:
                 caps=books.caps,
                 checks=self._workspace.checks,
                 runners=runners,
+                live=self._live,
                 clock=clock,
                 compactor=compactor,
                 tools=self.registry,
@@ -104,7 +107,8 @@ class Equipment:
     @property
     def lives(self) -> Mapping[str, Life]:
         """What runs beside the program."""
-        return {} if self._servers is None else {"mcp servers": self._servers.run}
+        servers = {} if self._servers is None else {"mcp servers": self._servers.run}
+        return {"local runners": self._live.run, **servers}
 
     async def prefix(self) -> Prefix:
         """What a new session is told, for as long as it lives."""

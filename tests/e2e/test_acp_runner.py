@@ -58,22 +58,42 @@ async def test_a_permission_is_given_or_refused_for_once_and_never_for_always(ri
 
     async def decide(permission: Permission) -> Permitted:
         asked.append(permission)
-        allowed = len(asked) < 3
+        allowed = len(asked) < 2
         return Permitted(allowed, "Ann said yes" if allowed else "Ann said no")
 
-    task = "ask once\nsay  \nask always\nsay  \nask once\nsay  \nask always"
+    task = "ask once\nsay  \nask always\nsay  \nask once"
     end = await rig.run(task, permit=decide)
-    assert end.text == "allow_once cancelled reject_once cancelled"
+    assert end.text == "allow_once cancelled reject_once"
     assert end.refused == (
         "Remove it (it cannot be allowed just once)",
         "Remove it (Ann said no)",
     )
-    assert asked == [Permission("Remove it", "rm -rf build")] * 4
+    assert asked == [Permission("Remove it", "other", command="rm -rf build")] * 2
     assert rig.lines == [
-        "allowed: Remove it: Ann said yes",
-        "not done, it cannot be allowed just once: Remove it",
-        *["refused: Remove it: Ann said no"] * 2,
+        "allowed: Remove it (Ann said yes)",
+        "refused: Remove it (it cannot be allowed just once)",
+        "refused: Remove it (Ann said no)",
     ]
+
+
+async def test_what_holds_a_secret_of_the_settings_is_put_to_nobody(rig: Rig) -> None:
+    asked: list[Permission] = []
+
+    async def allow(permission: Permission) -> Permitted:
+        asked.append(permission)
+        return Permitted(allowed=True, reason="Ann said yes")
+
+    calls = (
+        {"title": "Use it", "rawInput": {"command": "curl -H sk-123456"}},
+        {"title": "Say sk-123456", "rawInput": {"command": "ls"}},
+    )
+    task = "\n".join(f"beg {json.dumps(call)}\nsay  " for call in calls)
+    end = await rig.run(task, rig.runner(API_KEY="sk-123456"), permit=allow)
+    assert end.text == "reject_once allow_once"
+    assert end.refused == (
+        "Use it (what it asks for holds a secret of its `acp_env`, which is shown in no chat)",
+    )
+    assert asked == [Permission("Say [API_KEY]", "other", command="ls")]
 
 
 async def test_the_time_that_a_person_takes_is_not_the_runners(rig: Rig) -> None:
@@ -83,7 +103,7 @@ async def test_the_time_that_a_person_takes_is_not_the_runners(rig: Rig) -> None
 
     own = replies(*READY, asks(7), result(2, stopReason="end_turn"))
     assert await rig.run("x", own, permit=slow, timeout_s=1.0) == RunnerEnd("")
-    assert rig.lines == ["allowed: Build: at last"]
+    assert rig.lines == ["allowed: Build (at last)"]
 
 
 async def test_what_stops_the_asking_stops_the_runner_and_is_raised(rig: Rig) -> None:

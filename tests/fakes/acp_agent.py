@@ -120,11 +120,24 @@ class ScriptedAgent:
         await self._update(update_plan([plan_entry("look", status="completed"), *entries]))
 
     async def ask(self, which: str) -> None:
-        assert self.client is not None
-        options = [PermissionOption(option_id=k, name=k, kind=k) for k in OPTIONS[which]]
         call = ToolCallUpdate(
             tool_call_id="c1", title="Remove\x1b[31m it", raw_input={"command": "rm -rf build"}
         )
+        await self._ask(call, OPTIONS[which])
+
+    async def beg(self, fields: str) -> None:
+        """Ask leave for a tool call that is given as JSON."""
+        call = ToolCallUpdate.model_validate({"toolCallId": "c1", **json.loads(fields)})
+        await self._ask(call, OPTIONS["once"])
+
+    async def announce(self, fields: str) -> None:
+        """Begin a tool call that is given as JSON."""
+        call = {"toolCallId": "c1", "sessionUpdate": "tool_call", **json.loads(fields)}
+        await self._update(ToolCallStart.model_validate(call))
+
+    async def _ask(self, call: ToolCallUpdate, kinds: tuple[PermissionOptionKind, ...]) -> None:
+        assert self.client is not None
+        options = [PermissionOption(option_id=k, name=k, kind=k) for k in kinds]
         answer = await self.client.request_permission(self.session, call, options)
         leave("outcome", answer.outcome.outcome)
         await self.say(getattr(answer.outcome, "option_id", answer.outcome.outcome))
@@ -212,7 +225,8 @@ Order = Callable[[ScriptedAgent, str], Awaitable[None]]
 ORDERS: dict[str, Order] = {
     name: getattr(ScriptedAgent, name)
     for name in (
-        *("say", "tool", "plan", "ask", "want", "big", "raw", "shout", "crash", "hang"),
+        *("say", "tool", "plan", "ask", "beg", "announce", "want", "big", "raw", "shout"),
+        *("crash", "hang"),
         *("spawn", "hold_output", "env", "write", "connect", "end", "link"),
     )
 }

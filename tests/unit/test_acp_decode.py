@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from acp.schema import PermissionOption, RequestPermissionRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.acp import decode
-from adapters.acp.decode import CANCELLED, Called, Planned, Said
-from core.delegation.ports import Permission
+from adapters.acp.asked import TITLE_CHARS, Told
+from adapters.acp.decode import Called, Planned, Said
 
 
 def seen(**update: object) -> object:
@@ -66,9 +65,9 @@ def test_calls_and_plans_are_short_lines() -> None:
     call = {"toolCallId": "1", "title": "\x1b[1mA\n" + "b" * 1000}
     begun = seen(sessionUpdate="tool_call", **call)
     assert isinstance(begun, Called)
-    assert (begun.begun, begun.status, len(begun.title)) == (True, "", decode.TITLE_CHARS)
+    assert (begun.begun, begun.status, len(begun.title)) == (True, "", TITLE_CHARS)
     assert seen(sessionUpdate="tool_call_update", toolCallId="1", status="failed") == Called(
-        "1", "", "failed", begun=False
+        "1", "", "failed", begun=False, told=Told()
     )
     entries = [
         {"content": "a", "priority": "low", "status": "completed"},
@@ -86,37 +85,3 @@ def test_another_session_and_an_unknown_update_are_not_looked_at() -> None:
     }
     assert decode.update(params, "s") is None
     assert seen(sessionUpdate="from_the_future") is None
-
-
-def request(**call: object) -> RequestPermissionRequest:
-    params = {"sessionId": "s", "toolCall": {"toolCallId": "1", **call}, "options": []}
-    return RequestPermissionRequest.model_validate(params)
-
-
-def test_a_permission_shows_the_command_first_whatever_the_title_says() -> None:
-    raw = {"description": "harmless", "command": "rm -rf /\x1b[8m hidden"}
-    places = [{"path": "/work/a"}]
-    content = [{"type": "diff", "path": "/work/b", "newText": "x" * 10_000}]
-    asked = request(title="List files", rawInput=raw, locations=places, content=content)
-    assert decode.permission(asked, "") == Permission(
-        "List files", 'rm -rf / hidden; {"description": "harmless"}; /work/a; edits /work/b'
-    )
-
-
-def test_a_permission_without_a_title_has_that_of_its_call_or_its_kind() -> None:
-    assert decode.permission(request(), "Build it").title == "Build it"
-    assert decode.permission(request(kind="execute"), "").title == "execute"
-    assert decode.permission(request(), "").title == "a tool call"
-    long = decode.permission(request(rawInput={"command": "x" * 100_000}), "").detail
-    assert len(long) == decode.DETAIL_CHARS
-    assert long.endswith("…")
-
-
-def test_no_outcome_is_ever_one_for_always() -> None:
-    always = [
-        PermissionOption(option_id="1", name="Yes", kind="allow_always"),
-        PermissionOption(option_id="2", name="No", kind="reject_always"),
-    ]
-    assert decode.outcome(always, allowed=True) is CANCELLED
-    assert decode.outcome(always, allowed=False) is CANCELLED
-    assert decode.outcome([], allowed=True) is CANCELLED
