@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 
 from core.escalations import card, token
-from core.escalations.card import Room, TooLong
+from core.escalations.card import Room
 from core.escalations.events import Answered
 from core.escalations.machine import advance
-from core.escalations.record import Approved, Escalation, Fact, Kind, Label
+from core.escalations.record import Approved, Kind
 from core.escalations.token import Act
 from core.messages import Ack, Button, Handled, Message, Press, Queued, Refused, RemoteId, Say
 from tests.contracts.platform_rig import Can, Person, PlatformRig, deliver, shown
-from tests.fakes.escalated import ANNA, NOW, RM, SECRET, command, escalation
+from tests.fakes.cards import card_of, longest, running_command
+from tests.fakes.escalated import ANNA, NOW, SECRET, escalation
 from tests.fakes.escalated import shown as posted
 
 EIGHT = tuple(f"Option number {number} of eight" for number in range(1, 9))
@@ -36,26 +37,7 @@ def asking(kind: Kind = Kind.APPROVE) -> Say:
     one = escalation(kind)
     if kind is Kind.CHOOSE:
         one = replace(one, options=EIGHT)
-    made = card.ask(one, SECRET, NOW, Room(2_000))
-    assert isinstance(made, Say)
-    return made
-
-
-def longest(piece: str, room: Room) -> tuple[str, Escalation, Say]:
-    """The longest command of such pieces whose card fits, and that card."""
-    least, most = 1, room.limit // len(piece) + 1
-    found = None
-    while least <= most:
-        count = (least + most) // 2
-        text = (piece * count).rstrip()
-        one = command(facts=(Fact(Label.COMMAND, text), *RM[1:]))
-        made = card.ask(one, SECRET, NOW, room)
-        if isinstance(made, TooLong):
-            most = count - 1
-        else:
-            least, found = count + 1, (text, one, made)
-    assert found is not None
-    return found
+    return card_of(one, Room(2_000))
 
 
 async def asked(there: PlatformRig, what: Say) -> RemoteId:
@@ -69,7 +51,10 @@ async def asked(there: PlatformRig, what: Say) -> RemoteId:
 async def test_a_card_that_fits_is_one_message_with_all_of_its_command(
     there: PlatformRig, piece: str
 ) -> None:
-    text, one, what = longest(piece, there.platform.room)
+    room = there.platform.room
+    text = longest(piece, room).rstrip()
+    one = running_command(text)
+    what = card_of(one, room)
     await deliver(there, there.home, what, Say("next"))
     seen, after = await shown(there, there.home, 2)
     assert after.text == "next"
@@ -84,8 +69,9 @@ async def test_a_card_that_fits_is_one_message_with_all_of_its_command(
 @pytest.mark.needs(Can.EDIT)
 async def test_a_decided_card_loses_its_buttons_and_keeps_its_command(there: PlatformRig) -> None:
     room = there.platform.room
-    text, one, what = longest(COMMANDS["markup"], room)
-    remote = await asked(there, what)
+    text = longest(COMMANDS["markup"], room).rstrip()
+    one = running_command(text)
+    remote = await asked(there, card_of(one, room))
     decided, _ = advance(posted(one), Answered(ANNA, Approved(), NOW + 5.0))
     await there.platform.edit(there.home, remote, card.decided(decided, room))
     await there.until(lambda: "approved by Anna" in there.chat(there.home)[0].text)

@@ -135,12 +135,19 @@ class Populace:
         return self.press_id(channel, message, custom_id, user=user)
 
     def press_id(
-        self, channel: int, message: int, custom_id: str, *, user: User | None = None
+        self,
+        channel: int,
+        message: int,
+        custom_id: str,
+        *,
+        user: User | None = None,
+        untold: frozenset[str] = frozenset(),
     ) -> Interaction:
-        """Press a button with that custom id, whether the message has it or not."""
+        """Press a button with that custom id, whether the message has it or not; `untold` is
+        what Discord leaves out of the event."""
         found = self.backend.get_message(channel, message)
         data = {"custom_id": custom_id, "component_type": 2}
-        return self._interact(3, data, user or self.anna, channel, found)
+        return self._interact(3, data, user or self.anna, channel, found, untold)
 
     def shown(self, channel: int) -> list[Shown]:
         """The bot's messages in a channel as they are shown now."""
@@ -164,6 +171,7 @@ class Populace:
         user: User,
         channel: int | None,
         message: Message | None = None,
+        untold: frozenset[str] = frozenset(),
     ) -> Interaction:
         where = self.backend.get_channel(channel or self.direct(user))
         record, payload = base_payload(
@@ -177,7 +185,8 @@ class Populace:
         if message is not None:
             record.source_message_id = message.id
             payload["message"] = self.payload(message)
-        self.backend.emit("INTERACTION_CREATE", payload)
+        told = {key: value for key, value in payload.items() if key not in untold}
+        self.backend.emit("INTERACTION_CREATE", told)
         return record
 
     def payload(self, message: Message) -> Obj:

@@ -293,13 +293,6 @@ class World:
 
     def _opening(self, chat: ChatState, topic: int) -> Obj:
         """A topic's first message, to which every other one of it replies."""
-        name = chat.topics.get(topic, "")
-        return {
-            "message_id": topic,
-            "date": 1_700_000_000,
-            "chat": chat.json(),
-            "from": ANNA.json(),
-            "message_thread_id": topic,
-            "is_topic_message": True,
-            "forum_topic_created": {"name": name, "icon_color": 1},
-        }
+        made = {"name": chat.topics.get(topic, ""), "icon_color": 1}
+        first = Seen(topic, chat.id, ANNA, "", topic, date=1, extra={"forum_topic_created": made})
+        return self.message_json(first, shallow=True)
