@@ -45,7 +45,6 @@ _PATTERNS = {
     HEADER_NAME: "a header's name is made of letters, digits and `-`",
     SERVER_NAME: "a server's name is made of lower-case letters, digits, `_` and `-`, at most 32",
 }
-_LATER_TOOLSETS = {"ask": "escalations"}
 
 
 def explain(error: ErrorDetails, path: KeyPath) -> str:
@@ -65,7 +64,7 @@ def explain(error: ErrorDetails, path: KeyPath) -> str:
         case "literal_error":
             return f"expected {context['expected']}, found {found}"
         case "toolset":
-            return _no_toolset(str(error["input"]), found)
+            return _no_toolset(found)
         case "string_too_short":
             return "must not be empty"
         case "string_pattern_mismatch":
@@ -111,11 +110,6 @@ def _unknown(path: KeyPath) -> str:
     return f"unknown key; did you mean `{meant}`?" if meant else "unknown key"
 
 
-def _no_toolset(word: str, found: str) -> str:
-    if word in _LATER_TOOLSETS:
-        part = _LATER_TOOLSETS[word]
-        return (
-            f"this version of Pursuit does not have the toolset {word!r} yet ({part}); remove it"
-        )
+def _no_toolset(found: str) -> str:
     listed = ", ".join(map(repr, TOOLSETS))
     return f"expected {listed} or '{OF_SERVER}<server>', found {found}"

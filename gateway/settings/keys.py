@@ -21,10 +21,8 @@ ANY = "*"
 
 LATER = {
     "gates": "gates",
-    "escalations": "escalations",
     "auxiliary.critic": "gates",
     "auxiliary.transcription": "voice transcription",
-    "workspace.dangerous": "approvals; dangerous commands are always refused",
 }
 """Keys that belong to parts this version does not have, and the part."""
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, PrivateAttr, SecretStr
 
 from gateway.errors import KeyPath, dotted
+from gateway.settings.asking import Escalations
 from gateway.settings.chats import Access, Platforms
 from gateway.settings.values import (
     Count,
@@ -168,6 +169,9 @@ class Workspace(Group):
     """Commands in the sandbox may use the network."""
     timeout_s: Seconds = 120
     """How long a command may run."""
+    dangerous: Literal["ask", "refuse", "allow"] = "ask"
+    """A command that the policy finds dangerous: `ask` shows it to the owners and waits, `refuse`
+    never runs it, `allow` runs it unasked. What would ruin the machine never runs."""
 
 
 class Logs(Group):
@@ -211,6 +215,8 @@ class Settings(Group):
     """Work that the agent hands to children, by `delegate_task`."""
     lanes: Lanes = Lanes()
     """How messages queue."""
+    escalations: Escalations = Escalations()
+    """Questions to people, in the chat that the work came from."""
     access: Access = Access()
     """Who may talk; nobody unless listed."""
     platforms: Platforms = Platforms()

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.settings.values import Count, Folder, Group, HttpUrl, Name, Seconds, Text, unique
 
-TOOLSETS = ("terminal", "file", "delegation", "think", "send")
+TOOLSETS = ("terminal", "file", "delegation", "think", "ask", "send")
 """The toolsets that are there in any set-up."""
 OF_SERVER = "mcp:"
 """What the toolset of an MCP server begins with, before the server's name."""

@@ -142,9 +142,11 @@ def test_a_runner_takes_no_key_of_a_model(loaded: Load, key: str) -> None:
         ("provider: her, model: x", "provider: there is no provider 'her'; did you mean `here`?"),
         ("model: small, tier: 1", "tier: the tier of small is set under models, and is 3"),
         ("max_iterations: 0", "must be at least 1"),
-        ("toolsets: [fil]", "expected 'terminal', 'file', 'delegation', 'think', 'send' or 'mcp:"),
+        (
+            "toolsets: [fil]",
+            "expected 'terminal', 'file', 'delegation', 'think', 'ask', 'send' or",
+        ),
         ("toolsets: [file, file]", "toolsets: a word must not be there twice"),
-        ("toolsets: [ask]", "does not have the toolset 'ask' yet (escalations)"),
         ("nick: Ann", "nick: unknown key; did you mean"),
     ],
 )
@@ -292,7 +294,8 @@ def test_a_profile_on_the_embedded_model_has_it_served(loaded: Load) -> None:
 
 
 def test_the_agent_has_every_toolset_and_every_enabled_server(loaded: Load) -> None:
-    assert loaded(REMOTE).agent.toolsets == ("terminal", "file", "delegation", "think", "send")
+    known = ("terminal", "file", "delegation", "think", "ask", "send")
+    assert loaded(REMOTE).agent.toolsets == known
     text = servers(web="url: 'http://h/mcp'", off="command: x, enabled: false", db="command: y")
     assert loaded(text).agent.toolsets[-3:] == ("send", "mcp:web", "mcp:db")
 

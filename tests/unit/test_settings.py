@@ -60,6 +60,28 @@ def test_what_a_person_sets_for_the_embedded_model_stands(loaded: Load) -> None:
     assert settings.auxiliary.compaction.timeout_s == 180
 
 
+def test_questions_wait_a_day_and_nobody_else_may_answer_unless_set(loaded: Load) -> None:
+    unset = loaded("").escalations
+    assert (unset.timeout_s, unset.reminders_s) == (86_400, (900, 7_200))
+    assert unset.approvers.command == ()
+    text = "escalations: {timeout_s: 60, reminders_s: [], approvers: {command: [member]}}\n"
+    own = loaded(text).escalations
+    assert (own.timeout_s, own.reminders_s) == (60, ())
+    assert own.approvers.command == ("member",)
+    assert loaded("escalations: {approvers: {}}\n").escalations == unset
+
+
+def test_dangerous_commands_are_asked_about_unless_set(loaded: Load) -> None:
+    assert loaded("").workspace.dangerous == "ask"
+    assert loaded("workspace: {dangerous: refuse}\n").workspace.dangerous == "refuse"
+
+
+def test_only_the_embedded_model_asks_nothing_unless_set(loaded: Load) -> None:
+    assert "ask" not in loaded("").agent.toolsets
+    assert "ask" in loaded(REMOTE).agent.toolsets
+    assert loaded("agent: {toolsets: [ask]}\n").agent.toolsets == ("ask",)
+
+
 def test_a_key_of_openai_in_the_environment_is_enough() -> None:
     choice = chosen(load(environ={"OPENAI_API_KEY": "sk-abc"}), "agent")
     assert choice.local is False
