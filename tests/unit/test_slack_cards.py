@@ -43,7 +43,7 @@ def read(form: Any) -> str:
 
 def longest(piece: str, tail: str = "") -> str:
     """The longest command of such pieces that a card holds."""
-    low, high = 0, 12_000
+    low, high = 0, ROOM.limit // len(piece) + 1
     while high - low > 1:
         middle = (low + high) // 2
         if isinstance(ask(running(piece * middle + tail), SECRET, NOW, ROOM), Say):
