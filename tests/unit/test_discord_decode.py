@@ -165,6 +165,55 @@ async def test_a_forwarded_command_commands_nothing(state: Any) -> None:
     )
     assert message is not None
     assert message.text == "Forwarded message:\n/goal clear"
+    assert not message.replies_to
+
+
+def pointing(at: str, **more: Any) -> Obj:
+    """What makes a message in the server a reply to another one."""
+    reference = {"type": 0, "channel_id": "510000000000000000", "message_id": at}
+    return {"guild_id": "500", "type": 19, "message_reference": reference, **more}
+
+
+def original(author: Obj, content: str) -> Obj:
+    """The message replied to, as Discord shows it beside the reply."""
+    return {
+        "id": "6000",
+        "channel_id": "510000000000000000",
+        "author": author,
+        "content": content,
+        "timestamp": "2026-01-01T00:00:00+00:00",
+        "edited_timestamp": None,
+        "type": 0,
+        "attachments": [],
+        "embeds": [],
+        "mentions": [],
+        "mention_roles": [],
+        "mention_everyone": False,
+        "tts": False,
+        "pinned": False,
+    }
+
+
+async def test_a_reply_to_the_bot_is_meant_for_it_and_brings_what_it_answers(state: Any) -> None:
+    us = {**ANNA, "id": "42", "username": "pursuit", "bot": True}
+    for author, addressed in ((us, True), (ANNA, False)):
+        shown = original(author, "**May** I?")
+        message = said(state, "yes", **pointing("6000", referenced_message=shown))
+        assert message is not None
+        assert (message.addressed, message.replies_to) == (addressed, "6000")
+        assert message.quoted == "**May** I?"
+
+
+@pytest.mark.parametrize("gone", [{}, {"referenced_message": None}], ids=["untold", "deleted"])
+async def test_a_reply_to_what_discord_does_not_show_names_it_all_the_same(
+    state: Any, gone: Obj
+) -> None:
+    us = {**ANNA, "id": "42", "username": "pursuit", "bot": True}
+    for pinged, addressed in (([us], True), ([ANNA], False), ([], False)):
+        message = said(state, "yes", **pointing("6000", mentions=pinged, **gone))
+        assert message is not None
+        assert (message.addressed, message.replies_to) == (addressed, "6000")
+        assert (message.text, message.quoted) == ("yes", "")
 
 
 async def test_a_sticker_is_told_in_words(state: Any) -> None:

@@ -10,14 +10,28 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.discord.bookmark import MAX_DIRECT, OVERLAP_S, Bookmark, id_at
-from adapters.discord.encode import MAX_UNITS, custom_ids, render, shown, units, verbatim
+from adapters.discord.encode import (
+    MAX_UNITS,
+    ROOM,
+    command_of,
+    custom_ids,
+    render,
+    shown,
+    units,
+    verbatim,
+)
 from adapters.discord.menu import choices, digest, line_of, menu
 from adapters.discord.options import DiscordOptions, MenuEntry
 from adapters.discord.pacing import EVERYWHERE, Pacing
 from adapters.discord.parts import MAX_PARTS, parts
 from core.commands import COMMANDS
 from core.errors import UserError
+from core.escalations import card
+from core.escalations.card import TooLong
+from core.escalations.record import Kind
 from core.messages import Address, Button, PlatformName, Say, SendFile
+from tests.fakes.cards import running_command
+from tests.fakes.escalated import NOW, SECRET, escalation
 from tests.fakes.telegram_rig import HeldClock
 
 ESCAPED = re.compile(r"\\([^0-9A-Za-z\s])")
@@ -181,3 +195,25 @@ def test_the_account_is_in_the_token() -> None:
 def test_what_is_no_token_is_refused_with_the_key_that_holds_it(token: str) -> None:
     with pytest.raises(UserError, match=r"platforms\.discord\.token"):
         DiscordOptions(token=token)
+
+
+@given(st.text(st.sampled_from("ab1 \n`*_~<>|[]()#-$@\\!.🎉│"), min_size=1, max_size=1_500))
+def test_what_has_room_goes_out_whole_in_either_form(text: str) -> None:
+    for one in (running_command(text), escalation(Kind.CHOOSE)):
+        what = card.ask(one, SECRET, NOW, ROOM)
+        if isinstance(what, TooLong):
+            assert len(text) > 400
+            continue
+        formatted = shown(what.text, markdown=what.markdown)
+        plain = shown(what.text, markdown=False)
+        assert max(units(formatted), units(plain)) <= ROOM.limit < MAX_UNITS
+        assert formatted == (render(what.text) if what.markdown else plain)
+        assert re.sub(r"\\([^0-9A-Za-z\s])", r"\1", plain) == what.text
+        if what.markdown and one.exact:
+            assert f"\n```\n{text}\n```\n" in formatted
+
+
+def test_an_id_that_is_not_ours_stands_for_itself() -> None:
+    assert command_of("pursuit:esc:abc.y") == "esc:abc.y"
+    assert command_of("pursuit:/goal pause") == "/goal pause"
+    assert command_of("page:2") == "page:2"

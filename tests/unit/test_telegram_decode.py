@@ -119,6 +119,40 @@ def test_a_reply_brings_the_quoted_text_but_a_topics_first_message_does_not() ->
     assert not message(chat=GROUP, reply_to_message=opened).quoted
 
 
+def test_a_reply_names_the_message_it_answers_but_a_topics_first_message_is_none() -> None:
+    earlier = body("May I?", chat=GROUP) | {"message_id": 3, "from": BOT}
+    partial = {"text": "May", "position": 0}
+    assert message("yes", chat=GROUP, reply_to_message=earlier).replies_to == "3"
+    assert message("yes", chat=GROUP, reply_to_message=earlier, quote=partial).replies_to == "3"
+    topic = {"message_thread_id": 9, "is_topic_message": True}
+    inside = message("yes", chat=GROUP, reply_to_message=earlier | topic, **topic)
+    assert (inside.replies_to, inside.address.thread) == ("3", "9")
+    opened = body(None, chat=GROUP) | {"message_id": 9}
+    created = opened | {"forum_topic_created": {"name": "T", "icon_color": 1}}
+    for first in (opened, created):
+        implied = message("yes", chat=GROUP, reply_to_message=first | topic, **topic)
+        assert (implied.replies_to, implied.quoted) == ("", "")
+    thread = message("yes", chat=GROUP, reply_to_message=earlier, message_thread_id=3)
+    assert (thread.replies_to, thread.address.thread) == ("3", "")
+
+
+def test_a_reply_into_another_chat_answers_nothing_here() -> None:
+    external = {"origin": {"type": "chat", "date": 1, "sender_chat": GROUP}, "message_id": 3}
+    assert not message("yes", external_reply=external).replies_to
+
+
+def test_a_press_brings_what_its_button_carries() -> None:
+    data = "esc:MDEyMzQ1Njc4OWFiY2RlZg.y"
+    query = {"id": "1", "from": ANNA, "chat_instance": "1", "data": data}
+    press = read(callback_query=query | {"message": body("May I?", chat=GROUP)})
+    assert isinstance(press, Press)
+    assert (press.command, press.remote, press.private) == (data, "5", False)
+    untold = {"message_id": 5, "date": 0, "chat": GROUP}
+    press = read(callback_query=query | {"message": untold})
+    assert isinstance(press, Press)
+    assert (press.command, press.remote) == (data, "5")
+
+
 @pytest.mark.parametrize(
     ("origin", "name"),
     [

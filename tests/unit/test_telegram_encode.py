@@ -8,15 +8,24 @@ from hypothesis import strategies as st
 
 from adapters.telegram.decode import units
 from adapters.telegram.encode import (
+    MAX_UNITS,
+    ROOM,
+    UNSEEN,
     Rendered,
     cut,
     keyboard,
+    plainer,
     render,
     verbatim,
 )
 from adapters.telegram.menu import menu, same_menu
 from adapters.telegram.options import MenuEntry
+from core.escalations import card
+from core.escalations.card import TooLong
+from core.escalations.record import Kind
 from core.messages import Button
+from tests.fakes.cards import running_command
+from tests.fakes.escalated import NOW, SECRET, escalation
 
 WORD = st.text(st.sampled_from("abcxyzäß🎉漢"), min_size=1, max_size=9)
 INLINE = st.one_of(
@@ -131,3 +140,39 @@ def test_the_menu_keeps_to_telegrams_limits() -> None:
     assert len(made[1].description) == 256
     assert same_menu(made, made)
     assert not same_menu(made[1:], made)
+
+
+@given(st.text(st.sampled_from("ab1 \n`*_~<>|[]()#-$@\\!.🎉│"), min_size=1, max_size=3_800))
+def test_what_has_room_goes_out_whole_in_either_form(text: str) -> None:
+    for one in (running_command(text), escalation(Kind.CHOOSE)):
+        what = card.ask(one, SECRET, NOW, ROOM)
+        if isinstance(what, TooLong):
+            assert len(text) > 1_000
+            continue
+        for group in (False, True):
+            made = render(what.text, group=group)
+            written = verbatim(what.text, group=group)
+            assert made.fits
+            assert max(units(made.text), units(written.text)) <= ROOM.limit < MAX_UNITS
+            assert written.text.replace(UNSEEN, "") == what.text
+            if what.markdown and one.exact:
+                assert covered(made, "pre")[0].rstrip("\n") == text.rstrip("\n")
+            assert plainer(made, what.text, group=group) in {written, Rendered(made.text)}
+
+
+def test_many_entities_leave_a_text_the_room_it_has_as_it_is() -> None:
+    text = "**a** `b` " * 60
+    assert not render(text, group=True).fits
+    assert ROOM.holds(text)
+    assert not ROOM.holds(text * 10)
+
+
+def test_a_text_with_blocks_is_plainer_as_it_was_written_and_another_without_its_marks() -> None:
+    block = "**May** I?\n\n```\nrm @anna\n```"
+    made = render(block, group=True)
+    assert plainer(made, block, group=True).text == block.replace("@", f"@{UNSEEN}")
+    bold = "**May** I?"
+    assert plainer(render(bold, group=True), bold, group=True).text == "May I?"
+    long = "**x**" * 2_000 + block
+    made = render(long, group=False)
+    assert plainer(made, long, group=False).text == made.text
