@@ -14,9 +14,11 @@ from core.delegation.runners import LiveRunners
 from core.delegation.task import Offer
 from core.delegation.tool import DelegateTask
 from core.delegation.working import Surroundings
+from core.escalations.desk import Desk
 from core.messages import Role
 from core.ports import Clock, Model
 from core.sessions.ports import Caps
+from core.tools.ask import ask_tool
 from core.tools.registry import TOOLSETS, Registry, ToolSource
 from core.tools.send import Outbox, send_tool
 from core.tools.think import think_tool
@@ -50,6 +52,14 @@ class Books:
     caps: Caps
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels:
+    """The ways out of tools into the chat: what they send there, and what they ask."""
+
+    outbox: Outbox
+    desk: Desk
+
+
 class Equipment:
     """The tools of a run; `servers` None where no MCP server is configured."""
 
@@ -57,12 +67,13 @@ class Equipment:
         self,
         settings: Settings,
         workspace: WorkspaceTools,
-        outbox: Outbox,
+        channels: Channels,
         staff: Staff,
         servers: Servers | None,
     ) -> None:
         self._settings = settings
         self._workspace = workspace
+        self._desk = channels.desk
         self._staff = staff
         self._servers = servers
         self._live = LiveRunners()
@@ -71,7 +82,8 @@ class Equipment:
         tools = (
             *workspace.tools,
             think_tool(show=settings.agent.show_thoughts),
-            send_tool(workspace.stage, outbox),
+            ask_tool(channels.desk),
+            send_tool(workspace.stage, channels.outbox),
             self._delegate,
         )
         sources = () if servers is None else (servers,)
@@ -94,6 +106,7 @@ class Equipment:
                 compactor=compactor,
                 tools=self.registry,
                 runner_timeout_s=self._settings.delegation.runner_timeout_s,
+                desk=self._desk,
             )
         )
 

@@ -1,4 +1,4 @@
-"""What the settings offer to chat commands: models to choose from, folders to work in."""
+"""What the settings offer to chat commands and say of questions to people."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from adapters.sqlite.store import SqliteStore
+from core.escalations.asking import Asking
+from core.escalations.record import Purpose
 from core.goals.judge import JudgeProfile, judge_reads
-from core.messages import LaneKey
+from core.messages import LaneKey, Role
 from core.ports import Clock
 from core.sessions.facts import House
 from core.sessions.ports import Signals
@@ -18,6 +20,7 @@ from gateway.control.desk import Desk
 from gateway.control.server import ControlServer
 from gateway.health.vitals import Vitals
 from gateway.settings import Choice, Settings, catalogue, chosen
+from gateway.settings.asking import Escalations
 from gateway.settings.choice import jobs
 
 
@@ -35,6 +38,16 @@ def house(settings: Settings, *, local: bool, home: Callable[[LaneKey], Path]) -
         aides=tuple(choice.name for job, choice in at_work.items() if job != "agent"),
         priced=lambda name: price_known(by_name[name]),
         judge_reads=judge_reads(JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL),
+        asking=_asking(settings.escalations),
+    )
+
+
+def _asking(escalations: Escalations) -> Asking:
+    also = escalations.approvers.model_dump()
+    return Asking(
+        timeout_s=escalations.timeout_s,
+        remind_after=escalations.reminders_s,
+        also={purpose: frozenset(map(Role, also[purpose.value])) for purpose in Purpose},
     )
 
 

@@ -16,7 +16,7 @@ import structlog
 from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import SqliteStore
 from adapters.workspace.listing import snapshot
-from adapters.workspace.options import Sandboxing, WorkspaceOptions
+from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import end_orphans
 from adapters.workspace.tools import workspace_tools
 from adapters.workspace.workspace import bind, home_of, share_home
@@ -30,7 +30,7 @@ from gateway.access import Access, Allowlist
 from gateway.bystander import Beside
 from gateway.card import Cards
 from gateway.clock import SystemClock
-from gateway.compose.equipment import Books, Equipment
+from gateway.compose.equipment import Books, Channels, Equipment
 from gateway.compose.folders import MAIN_CHAT, folder_of
 from gateway.compose.house import control, house, offered
 from gateway.compose.models import Models
@@ -48,6 +48,7 @@ from gateway.compose.setup import (
 from gateway.compose.staff import ConfiguredStaff
 from gateway.control.server import ControlServer
 from gateway.delivery import Delivery
+from gateway.desk import ChatDesk
 from gateway.drafting import Drafter
 from gateway.health.vitals import Vitals
 from gateway.judging import Court
@@ -164,7 +165,6 @@ class _Builder:
         self._clock = SystemClock()
         self._models = Models(settings, local)
         self._grounds = _workspace(settings, choices.hidden)
-        self._tools = workspace_tools(self._grounds, data)
         self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
         self.access = Access(_allowlists(settings), store.people)
@@ -177,6 +177,8 @@ class _Builder:
             collect=settings.lanes.collect,
             only={} if choices.console is None else {choices.talk.platform: choices.talk},
         )
+        self._desk = ChatDesk(store, self._lanes.follow)
+        self._tools = workspace_tools(self._grounds, data, self._desk)
 
     def build(self) -> Parts:
         """All parts, attached to each other."""
@@ -186,6 +188,7 @@ class _Builder:
         platforms = Platforms()
         vitals = Vitals(platforms)
         console = self._add_platforms(platforms)
+        store.rooms = {platform.name: platform.room for platform in platforms}
         narrator = Narrator(platforms)
         delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
         cards = Cards(store, platforms)
@@ -206,6 +209,7 @@ class _Builder:
             Followers(judge=court, delivery=delivery, card=cards, stir=self._stillness.stir),
         )
         court.attach(self._lanes)
+        delivery.attach(self._lanes)
         return Parts(
             store=store,
             platforms=platforms,
@@ -312,7 +316,8 @@ class _Builder:
         local = self._choices.local is not None
         staff = ConfiguredStaff(self._settings, self._models, local=local, counted=self._counted)
         servers = mcp_servers(self._settings, self._data, self._tools.checks.keep)
-        equipment = Equipment(self._settings, self._tools, self, staff, servers)
+        channels = Channels(outbox=self, desk=self._desk)
+        equipment = Equipment(self._settings, self._tools, channels, staff, servers)
         equipment.attach(
             Books(children=self._store.children, caps=self._store),
             LateRunners(self._tools),
@@ -373,6 +378,7 @@ def _workspace(settings: Settings, hidden: Sequence[Path]) -> WorkspaceOptions:
         sandbox=Sandboxing(workspace.sandbox),
         network=workspace.network,
         timeout_s=workspace.timeout_s,
+        dangerous=Danger(workspace.dangerous),
     )
 
 

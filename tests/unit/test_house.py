@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core.escalations.record import Purpose
 from core.goals.judge import JudgeProfile, judge_reads
+from core.messages import Role
 from core.sessions.facts import House
 from gateway.compose.house import house
 from gateway.settings import Settings
@@ -47,3 +49,23 @@ def test_prices_are_known_of_configured_and_free_models_only() -> None:
     )
     assert mixed.aides == ("small", "big", "big")
     assert [mixed.priced(name) for name in ("odd", "small", "big")] == [False, True, True]
+
+
+def test_questions_are_put_as_the_settings_say() -> None:
+    unset = house_of().asking
+    assert (unset.timeout_s, unset.remind_after) == (86_400, (900, 7_200))
+    assert unset.also == {purpose: frozenset() for purpose in Purpose}
+    own = house_of(
+        escalations={
+            "timeout_s": 600,
+            "reminders_s": [60],
+            "approvers": {"command": ["member"], "ask": ["member", "owner"]},
+        }
+    ).asking
+    assert (own.timeout_s, own.remind_after) == (600, (60,))
+    assert own.also == {
+        Purpose.ASK: frozenset(Role),
+        Purpose.COMMAND: {Role.MEMBER},
+        Purpose.BRANCH: frozenset(),
+        Purpose.PERMISSION: frozenset(),
+    }
