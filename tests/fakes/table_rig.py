@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.branches.report import NAME as REPORT
@@ -174,8 +174,9 @@ class TableRig:
         self.budget = Budget()
         self.shown: dict[str, str] = {"page": "Status 200. Feature Y: ON (clickable)"}
         self.touched: list[str] = []
+        self.live = LiveRunners()
         self.attempt = 0
-        self.lines: list[str] = []
+        self.watch: Callable[[str | Callable[[], str]], None] = lambda _: None
         self.caller = Caller(model="opus", toolsets=TOOLSETS)
         self.store.asked = self.desk.asked_of
         self._asks = desk
@@ -205,7 +206,7 @@ class TableRig:
             principal=BELA,
             turn=9,
             workspace=Path("/nowhere"),
-            progress=self._progress,
+            progress=self.watch,
             attempt=self.attempt,
             caller=self.caller,
         )
@@ -231,9 +232,6 @@ class TableRig:
         """The paths of what was begun."""
         return list(self.store.rows)
 
-    def _progress(self, line: str | Callable[[], str]) -> None:
-        self.lines.append(line if isinstance(line, str) else line())
-
     def _around(self, tools: Registry) -> Surroundings:
         return Surroundings(
             staff=self.models,
@@ -241,7 +239,7 @@ class TableRig:
             caps=self.budget,
             checks=Folder(self.touched),
             runners=NoRunners(),
-            live=LiveRunners(),
+            live=self.live,
             clock=HeldClock(),
             compactor=ScriptedModel(name="compactor"),
             tools=tools,
@@ -333,8 +331,3 @@ def decides(decision: str, **fields: object) -> Reply:
 def results_in(request: Request) -> list[str]:
     """The tool results that a request shows."""
     return [entry.text for entry in request.messages if isinstance(entry, Result)]
-
-
-def forget(line: Reply) -> Callable[[Request], Reply]:
-    """The same line whoever asks."""
-    return lambda _: replace(line)
