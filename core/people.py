@@ -20,7 +20,7 @@ class Refusal:
     name: str
     chat: str
     lane: LaneKey
-    what: Literal["message", "press", "command", "login"]
+    what: Literal["message", "press", "command", "login", "answer"]
     may_pair: bool = False
 
 

@@ -10,16 +10,33 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from adapters.sqlite import codec
+from adapters.sqlite import codec, escalation_rows
+from adapters.sqlite.cards import commands
+from adapters.sqlite.escalation_rows import Stored
 from adapters.sqlite.lane_rows import load_principal, seen_goal
-from core.messages import LaneKey, PlatformName, RemoteId
-from core.sessions.conversation import ChatFact, Conversation, Place, Posted, Told
+from core.escalations import shown
+from core.escalations.texts import decision, how_to
+from core.messages import Address, LaneKey, PlatformName, RemoteId
+from core.sessions.conversation import (
+    ChatFact,
+    Conversation,
+    Place,
+    Posted,
+    Question,
+    Told,
+    TrailLine,
+)
 from core.sessions.inputs import attachments_of
+from core.sessions.outgoing import Amend
 from core.transcript import Json
 
 KEPT = "lane >= 'web|' AND lane < 'web}'"
 SPOKEN = "kind IN ('message', 'control')"
 NEWEST = 1 << 62
+PRESS = "press"
+"""The name that a press on a question's card stands under; no command is called so."""
+TEXT = 200
+"""So much of what a question asks is listed."""
 OPENERS = 10
 """So many of a chat's first lines are looked at for one that tells what it is about."""
 
@@ -72,17 +89,18 @@ def _told(
             text=text,
             at=received,
             attachments=tuple(file for file, _ in attachments_of(payload, seq)),
-            command=kind == "control",
+            command=kind == "control" and "name" in payload,
         )
         found.append((seq, line))
     return found
 
 
 def _words(kind: str, payload: Mapping[str, Json]) -> str | None:
-    """What a person said; None for a mark that a chat has moved."""
-    if kind == "message":
+    """What a person said, as a message or as an answer; None for a press, and for a mark that a
+    chat has moved."""
+    if kind == "message" or "text" in payload:
         return str(payload.get("text", ""))
-    if "name" not in payload:
+    if payload.get("name", PRESS) == PRESS:
         return None
     return f"/{payload['name']} {payload.get('argument', '')}".rstrip()
 
@@ -92,21 +110,17 @@ def _posted(
 ) -> list[tuple[int, Posted]]:
     rows = conn.execute(
         "SELECT id, remote_id, body, first_try, card FROM outbox "  # noqa: S608 - ours
-        f"WHERE {here} AND id < ? AND state = 'sent' ORDER BY id DESC LIMIT ?",
+        f"WHERE {here} AND id < ? AND state = 'sent' AND shows <> 'decision' "
+        "ORDER BY id DESC LIMIT ?",
         (lane, upto, limit),
     )
-    return [
-        (
-            number,
-            Posted(
-                remote=RemoteId(remote),
-                what=codec.load_outbound(body),
-                at=first_try,
-                card=bool(card),
-            ),
-        )
-        for number, remote, body, first_try, card in rows
-    ]
+    found = []
+    for number, remote, body, first_try, card in rows:
+        what = codec.load_outbound(body)
+        if not isinstance(what, Amend):
+            line = Posted(remote=RemoteId(remote), what=what, at=first_try, card=bool(card))
+            found.append((number, line))
+    return found
 
 
 def chats(conn: sqlite3.Connection, platform: PlatformName) -> tuple[ChatFact, ...]:
@@ -140,6 +154,7 @@ def _fact(conn: sqlite3.Connection, lane: LaneKey, phase: str, session: int) -> 
         last=last[0],
         busy=phase != "idle",
         goal=goal.status.value if goal else "",
+        waiting=escalation_rows.live(conn, lane),
     )
 
 
@@ -152,3 +167,37 @@ def _subject(opening: Sequence[tuple[str, str]]) -> str:
         if kind == "control" and payload.get("name") == "goal" and payload.get("argument"):
             return str(payload["argument"])
     return next((said for kind, payload in texts if (said := _words(kind, payload))), "")
+
+
+def questions(conn: sqlite3.Connection, lane: LaneKey, now: float) -> tuple[Question, ...]:
+    """The whole of `Archive.questions`. One that cannot be read is left out."""
+    known = escalation_rows.recent(conn, Address.of(lane), now)
+    here = [stored for stored in known if stored.lane == lane]
+    return tuple(_question(conn, stored) for stored in reversed(here))
+
+
+def _question(conn: sqlite3.Connection, stored: Stored) -> Question:
+    one = stored.value
+    asked = one.exact[0].text if one.exact else one.question
+    return Question(
+        id=one.id,
+        text=shown.line(asked, TEXT),
+        how=how_to(one),
+        state=one.state.value,
+        until=one.until,
+        outcome="" if one.live else decision(one),
+        buttons=commands(one),
+        trail=_trail(conn, stored.id),
+        remotes=tuple(copy.remote for copy in one.copies),
+    )
+
+
+def _trail(conn: sqlite3.Connection, escalation: int) -> tuple[TrailLine, ...]:
+    rows = conn.execute(
+        "SELECT at, what, who, detail FROM escalation_event WHERE escalation = ? ORDER BY id",
+        (escalation,),
+    )
+    return tuple(
+        TrailLine(at, what, shown.name(load_principal(who)) if who else "", detail)
+        for at, what, who, detail in rows
+    )

@@ -8,15 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adapters.sqlite import access, overview
+from adapters.sqlite import access, answers, overview
+from adapters.sqlite.escalations import Told
 from adapters.sqlite.lane_rows import insert_row, put_meta
 from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
+from core.escalations.routing import Scene
 from core.goals.contract import Budget, SetGoal
-from core.messages import Ack, Address, Duplicate, Handled, Queued, Refused, SessionId
+from core.messages import (
+    Ack,
+    Address,
+    Duplicate,
+    Handled,
+    LaneKey,
+    Queued,
+    Refused,
+    Say,
+    SessionId,
+)
 from core.pairing import Book
 from core.people import Refusal
-from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
+from core.sessions.arrivals import Arrival, Commanded, Pushed, Relocation, Said
 from core.sessions.control import obey
 from core.sessions.denial import Denied
 from core.sessions.facts import (
@@ -59,7 +71,9 @@ def accept(
             case Relocation():
                 acks.append(relocate(tx, arrival))
             case Arrival(what=Said() as said):
-                acks.append(_said(tx, arrival, said))
+                acks.append(answers.hear(tx, arrival, said) or _said(tx, arrival, said))
+            case Arrival(what=Pushed() as pushed):
+                acks.append(answers.press(tx, arrival, pushed))
             case Arrival(what=Commanded() as commanded):
                 acks.append(_commanded(tx, arrival, commanded, offers))
     if cursor is not None:
@@ -102,14 +116,36 @@ def _commanded(tx: Transaction, arrival: Arrival, commanded: Commanded, offers: 
     )
     if seq is None:
         return Duplicate()
-    tx.key, tx.posts, tx.said = f"in:{seq}", 0, []
+    _begin(tx, seq)
     lane = tx.open_lane(arrival.lane)
-    order = Order(seq=seq, by=arrival.principal, line=line, now=tx.now, defaults=offers.defaults)
+    order = Order(
+        seq=seq,
+        by=arrival.principal,
+        line=line,
+        now=tx.now,
+        sent_at=commanded.sent_at,
+        defaults=offers.defaults,
+    )
     after, effects = obey(lane, order, SqlFacts(tx.conn, lane, offers.house, tx.now))
     tx.apply(lane, after, effects)
     if any(isinstance(effect, Denied) for effect in effects):
         access.refuse(tx.conn, [_refusal(arrival)], tx.now)
+    if tx.told is not None:
+        return _answered(tx, arrival.lane, tx.told)
     return Handled(tx.said[-1] if tx.said else "")
+
+
+def _begin(tx: Transaction, seq: int) -> None:
+    """Forget what the commands before it have said."""
+    tx.key, tx.posts, tx.said, tx.told = f"in:{seq}", 0, [], None
+
+
+def _answered(tx: Transaction, lane: LaneKey, told: Told) -> Ack:
+    """A command that answers a question; why it was not taken is for who gave it alone."""
+    if not told.counted:
+        return Refused(told.text)
+    tx.post(lane, Say(told.text))
+    return Handled(told.text)
 
 
 def _refusal(arrival: Arrival) -> Refusal:
@@ -169,6 +205,18 @@ class SqlFacts:
     def draft(self) -> SetGoal | None:
         """The contract that was drafted last in the lane's session."""
         return load_draft(self.conn, self.lane.session)
+
+    def scene(self) -> Scene:
+        """What people were asked in the lane's chat and thread."""
+        return answers.scene_of(self.conn, Address.of(self.lane.key), self.now)
+
+    def asked(self) -> bool:
+        """Whether anything that the lane's turns asked was not told to them yet."""
+        found = self.conn.execute(
+            "SELECT 1 FROM escalation WHERE lane = ? AND state <> 'applied' LIMIT 1",
+            (self.lane.key,),
+        ).fetchone()
+        return found is not None
 
 
 def _kept(conn: sqlite3.Connection, key: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import assert_never
 
-from adapters.sqlite import codec
+from adapters.sqlite import asking, codec
+from adapters.sqlite.asking import Spoilt
 from adapters.sqlite.budgets import book
 from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.lane_rows import load_slot
@@ -17,6 +19,7 @@ from core.sessions.lane import SessionEntered
 from core.sessions.ports import (
     GOAL_JUDGE,
     CapReached,
+    Due,
     Estimate,
     OpenJudgement,
     Reserved,
@@ -124,17 +127,34 @@ def enter_session(conn: sqlite3.Connection, key: LaneKey, now: float, run: str) 
     return tx.signals()
 
 
-def next_timer(conn: sqlite3.Connection) -> Timer | None:
+def next_timer(conn: sqlite3.Connection) -> Timer | Due | None:
     """The timer that is due first."""
     found = conn.execute(
         "SELECT lane, goal, generation, due FROM timer ORDER BY due LIMIT 1"
     ).fetchone()
-    return None if found is None else Timer(LaneKey(found[0]), *found[1:])
+    timer = None if found is None else Timer(LaneKey(found[0]), *found[1:])
+    question = asking.next_due(conn)
+    if timer is None or (question is not None and question.due < timer.due):
+        return question
+    return timer
 
 
-def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals | Unreadable:
-    """Take a timer away and tell its goal. Where that cannot be read the timer goes all the same,
-    or it would be due for ever: a start that can read the goal sets it again."""
+def fire(
+    conn: sqlite3.Connection, timer: Timer | Due, now: float, drift_s: float
+) -> Signals | Spoilt:
+    """Take a timer away and tell its goal or its question."""
+    match timer:
+        case Timer():
+            return _fire_goal(conn, timer, now)
+        case Due():
+            return asking.time_came(conn, timer, now, drift_s)
+        case _:
+            assert_never(timer)
+
+
+def _fire_goal(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals | Spoilt:
+    """Where the goal cannot be read the timer goes all the same, or it would be due for ever: a
+    start that can read it sets it again."""
     tx = Transaction(conn, now, f"timer:{timer.goal}:{timer.generation}:{timer.due}")
     gone = conn.execute(
         "DELETE FROM timer WHERE lane = ? AND goal = ? AND generation = ? AND due = ?",
@@ -143,7 +163,7 @@ def fire(conn: sqlite3.Connection, timer: Timer, now: float) -> Signals | Unread
     try:
         lane = tx.lane(timer.lane) if gone.rowcount else None
     except Unreadable as error:
-        return error
+        return Spoilt(timer.lane, error)
     if lane is not None:
         tx.advance(lane, TimerFired(timer.goal, timer.generation))
     return tx.signals()

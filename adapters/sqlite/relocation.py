@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from adapters.sqlite.closing import close_turn
+from dataclasses import replace
+
+from adapters.sqlite import escalation_rows
+from adapters.sqlite.codec import Unreadable
+from adapters.sqlite.escalation_rows import Stored
+from adapters.sqlite.happening import DECISION, REMINDER, send_card
 from adapters.sqlite.lane_rows import insert_row, load_lane
 from adapters.sqlite.transaction import Transaction
-from core.messages import Ack, Duplicate, Handled, Principal, Role, Say
+from core.escalations.record import State, relocated
+from core.messages import Ack, Address, Duplicate, Handled, LaneKey, Principal, Role, Say
 from core.sessions.arrivals import Relocation
 from core.sessions.facts import workspace_key
-from core.sessions.lane import Idle, Lane, Outcome, Prio, Row, RowKind
+from core.sessions.lane import Finish, Idle, Lane, Outcome, Prio, Row, RowKind, SetAside
 
 CUT_OFF = (
     "⚠ This chat got a new id while a turn was running, and the turn was cut off. "
@@ -34,6 +40,7 @@ def relocate(tx: Transaction, move: Relocation) -> Ack:
             _join(tx, move, old)
         else:
             _rename(tx, move, old)
+    _move_questions(tx, move)
     for table in _BY_LANE:
         tx.conn.execute(
             f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
@@ -62,16 +69,51 @@ def _rename(tx: Transaction, move: Relocation, old: Lane) -> None:
 
 def _join(tx: Transaction, move: Relocation, old: Lane) -> None:
     """Only one turn can run in the new lane, and one goal: the old lane's are left behind in
-    its session, which `/resume` goes back to."""
+    its session, which `/resume` goes back to. What waits for a person goes on by its answer."""
+    if old.parked is not None:
+        tx.apply(old, replace(old, parked=None), (SetAside(old.parked),))
     if not isinstance(old.phase, Idle):
         turn = old.phase.turn
-        close_turn(tx.conn, turn, Outcome.INTERRUPTED)
+        tx.apply(old, old, (Finish(turn, Outcome.INTERRUPTED),))
         tx.cancel.append((move.old, turn.id))
         tx.post(move.new, Say(CUT_OFF))
     tx.conn.execute(
         "UPDATE inbox SET state = 'dropped' "
-        "WHERE lane = ? AND state = 'ready' AND goal IS NOT NULL",
+        "WHERE lane = ? AND state = 'ready' AND goal IS NOT NULL AND kind <> 'answer'",
         (move.old,),
     )
     tx.conn.execute("DELETE FROM timer WHERE lane = ?", (move.old,))
     tx.conn.execute("DELETE FROM lane WHERE key = ?", (move.old,))
+
+
+def _move_questions(tx: Transaction, move: Relocation) -> None:
+    """A lane has another key: its questions go with it. What is open is shown there anew, and
+    what would change or point to a message of the old chat is dropped."""
+    tx.conn.execute(
+        "DELETE FROM outbox WHERE lane = ? AND shows IN (?, ?) AND state IN ('ready', 'sending')",
+        (move.old, DECISION, REMINDER),
+    )
+    found = tx.conn.execute(
+        "UPDATE escalation SET lane = ? WHERE lane = ? RETURNING id", (move.new, move.old)
+    ).fetchall()
+    for id_ in sorted(row[0] for row in found):
+        _move_one(tx, id_, move.new)
+
+
+def _move_one(tx: Transaction, id_: int, new: LaneKey) -> None:
+    address = Address.of(new)
+    try:
+        stored = escalation_rows.by_id(tx.conn, id_)
+    except Unreadable:
+        return  # nobody finds it, there or here; it ends with its work
+    if stored is None:
+        return
+    value = relocated(stored.value, address)
+    if escalation_rows.taken(tx.conn, address, value.number, but=id_):
+        value = replace(value, number=escalation_rows.next_number(tx.conn, address))
+    stored = Stored(id_, new, value)
+    escalation_rows.save(tx.conn, stored)
+    if value.state is State.PENDING_SEND:
+        escalation_rows.set_due(tx.conn, id_, None)
+        tx.timers = True
+        send_card(tx, stored)

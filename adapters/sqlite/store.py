@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import json
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sqlite import archive, budgets, intake, judging, outbox, overview, turns, upkeep
+from adapters.sqlite import (
+    archive,
+    asking,
+    budgets,
+    intake,
+    judging,
+    outbox,
+    overview,
+    session_rows,
+    turns,
+    upkeep,
+)
+from adapters.sqlite.asking import Spoilt
+from adapters.sqlite.cards import Cards
 from adapters.sqlite.children import SqliteChildren
-from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.damage import Damage
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
 from adapters.sqlite.lane_rows import put_meta
+from adapters.sqlite.locking import lock
 from adapters.sqlite.people import SqlitePeople
 from adapters.sqlite.syncer import Syncer
-from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.writer import Writer
 from core.agent.steps import Started, StepWrite
 from core.errors import UserError
+from core.escalations.card import Room
+from core.escalations.desk import Asked
+from core.escalations.record import Escalation
 from core.goals.contract import Budget
 from core.goals.events import Word
-from core.messages import Ack, LaneKey, Outbound, PlatformName, RemoteId, SessionId
-from core.ports import Clock, Usage
+from core.messages import Ack, LaneKey, Outbound, PlatformName, Principal, SessionId
+from core.ports import Clock, Sent, Usage
 from core.sessions.arrivals import Arrival, Relocation
-from core.sessions.conversation import ChatFact, Conversation, Place
+from core.sessions.conversation import ChatFact, Conversation, Place, Question
 from core.sessions.facts import House, Overview, SessionFact, workspace_key
 from core.sessions.lane import Rest
 from core.sessions.outgoing import CardFacts, Outgoing
@@ -37,6 +51,7 @@ from core.sessions.ports import (
     Begun,
     CallUsage,
     CapReached,
+    Due,
     Ending,
     Estimate,
     OpenJudgement,
@@ -48,11 +63,11 @@ from core.sessions.ports import (
     Unfinished,
     UsageOf,
 )
-from core.transcript import Entry, User, from_json
+from core.transcript import Entry
 
 T = TypeVar("T")
-LOCK_NAME = "pursuit.lock"
 RESERVE_NAME = "reserve.bin"
+META = "SELECT value FROM state_meta WHERE key = ?"
 
 
 class SqliteStore:
@@ -60,7 +75,8 @@ class SqliteStore:
 
     `run` names this start; posts made by it carry the name. `goal_defaults` are the limits of
     new goals, `house` is what else the settings offer. `sync` "OFF" waits for the disk nowhere;
-    only for tests, which cut no power.
+    only for tests, which cut no power. `rooms` is how much a message of each platform holds, set
+    once these are there.
     """
 
     def __init__(
@@ -85,6 +101,8 @@ class SqliteStore:
         self._lock: int | None = None
         self._opened: sqlite3.Connection | None = None
         self._damage = Damage()
+        self._key = os.urandom(32)
+        self.rooms: Mapping[PlatformName, Room] = {}
         self.people = SqlitePeople(self._read, self._writer.submit)
         self.children = SqliteChildren(self._write_of, clock)
 
@@ -104,7 +122,7 @@ class SqliteStore:
     def _open(self) -> None:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = _lock(self._folder)
+            self._lock = lock(self._folder)
         except OSError as error:
             raise UserError(
                 f"Cannot use the data folder {self._folder}: {error.strerror}. Give it the rights "
@@ -230,18 +248,12 @@ class SqliteStore:
 
     async def keep_prefix(self, session: SessionId, prefix: str) -> str:
         """See `Store.keep_prefix`."""
-
-        def job(conn: sqlite3.Connection) -> str:
-            conn.execute(
-                "UPDATE session SET prefix = ? WHERE id = ? AND prefix = ''", (prefix, session)
-            )
-            return str(_one(conn, "SELECT prefix FROM session WHERE id = ?", session))
-
+        job = partial(session_rows.keep_prefix, session=session, prefix=prefix)
         return await self._writer.submit(job, safe=False)
 
     async def history(self, session: SessionId) -> tuple[Entry, ...]:
         """See `Store.history`."""
-        return self._read(lambda conn: _history(conn, session))
+        return self._read(lambda conn: session_rows.history(conn, session))
 
     async def open_judgement(self, lane: LaneKey) -> OpenJudgement | None:
         """See `Store.open_judgement`."""
@@ -286,53 +298,68 @@ class SqliteStore:
         now = self._clock.now()
         return await self._writer.submit(lambda conn: upkeep.prune(conn, now))
 
-    async def next_timer(self) -> Timer | None:
+    async def next_timer(self) -> Timer | Due | None:
         """See `Store.next_timer`."""
         return self._read(judging.next_timer)
 
-    async def fire(self, timer: Timer) -> Signals:
+    async def fire(self, timer: Timer | Due, *, drift_s: float = 0.0) -> Signals:
         """See `Store.fire`."""
         now = self._clock.now()
-        fired = await self._writer.submit(lambda conn: judging.fire(conn, timer, now))
-        if isinstance(fired, Unreadable):
-            raise self._damage.note(timer.lane, fired)
+        fired = await self._writer.submit(lambda conn: judging.fire(conn, timer, now, drift_s))
+        if isinstance(fired, Spoilt):
+            raise self._damage.note(fired.lane, fired.error)
         return fired
+
+    async def reopen(self, platform: PlatformName) -> Signals:
+        """See `Store.reopen`."""
+        now = self._clock.now()
+        job = partial(asking.reopen, platform=platform, now=now, damage=self._damage)
+        return await self._writer.submit(job)
+
+    async def ask(
+        self, ref: TurnRef, call: str, asked: Asked, requester: Principal
+    ) -> tuple[Escalation | str, Signals]:
+        """See `Store.ask`."""
+        what, rules = asking.Question(ref, call, asked, requester), self._offers.house.asking
+        now, cards = self._clock.now(), self._cards()
+        return await self._write_of(ref.lane, lambda db: asking.ask(db, what, rules, cards, now))
+
+    async def apply(self, ref: TurnRef, key: str) -> bool:
+        """See `Store.apply`."""
+        now = self._clock.now()
+        return await self._write_of(ref.lane, lambda conn: asking.apply(conn, ref, key, now))
+
+    def _cards(self) -> Cards:
+        return Cards(self._key, self.rooms)
 
     async def next_outgoing(self, lane: LaneKey, *, now: float) -> Outgoing | None:
         """See `Store.next_outgoing`."""
-        return await self._write_of(lane, lambda conn: outbox.next_outgoing(conn, lane, now))
+        job = partial(outbox.next_outgoing, lane=lane, now=now, cards=self._cards())
+        return await self._write_of(lane, job)
 
-    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> bool:
+    async def sent(self, outgoing: Outgoing, sent: Sent) -> tuple[bool, Signals]:
         """See `Store.sent`."""
-        return await self._writer.submit(
-            lambda conn: outbox.sent(conn, outgoing, remote), safe=False
-        )
+        now = self._clock.now()
+        job = partial(outbox.sent, out=outgoing, sent=sent, now=now)
+        return await self._writer.submit(job, safe=False)
 
     async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
         """See `Store.unsent`."""
         await self._writer.submit(lambda conn: outbox.unsent(conn, outgoing.id, doubtful=doubtful))
 
-    async def dead(self, outgoing: Outgoing, reason: str) -> None:
+    async def dead(self, outgoing: Outgoing, reason: str) -> Signals:
         """See `Store.dead`."""
         now = self._clock.now()
-        await self._writer.submit(lambda conn: outbox.dead(conn, outgoing, reason, now))
+        return await self._writer.submit(lambda conn: outbox.dead(conn, outgoing, reason, now))
 
     async def post(self, lane: LaneKey, turn: int, key: str, what: Outbound) -> Signals:
         """See `Store.post`."""
-
-        def job(conn: sqlite3.Connection) -> Signals:
-            here = turns.lane_running(conn, turn)  # not `lane` when it has moved meanwhile
-            tx = Transaction(conn, self._clock.now(), "")
-            tx.post(here, what, key=f"turn:{turn}:{key}")
-            return tx.signals()
-
-        return await self._writer.submit(job)
+        now = self._clock.now()
+        return await self._writer.submit(lambda conn: outbox.post(conn, turn, key, what, now))
 
     async def meta(self, key: str) -> str | None:
         """See `Store.meta`."""
-        return self._read(
-            lambda conn: _one(conn, "SELECT value FROM state_meta WHERE key = ?", key)
-        )
+        return self._read(lambda conn: _one(conn, META, key))
 
     async def put_meta(self, key: str, value: str) -> None:
         """See `Store.put_meta`."""
@@ -341,9 +368,7 @@ class SqliteStore:
     def bound(self, lane: LaneKey) -> str:
         """The folder that `/workspace` bound a lane to, "" for none."""
         key = workspace_key(lane)
-        return self._read(
-            lambda conn: _one(conn, "SELECT value FROM state_meta WHERE key = ?", key) or ""
-        )
+        return self._read(lambda conn: _one(conn, META, key) or "")
 
     def overview(self) -> Overview:
         """The whole store in a few numbers."""
@@ -363,36 +388,12 @@ class SqliteStore:
         """See `Store.chats`."""
         return self._read(lambda conn: archive.chats(conn, platform))
 
+    async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
+        """See `Archive.questions`."""
+        now = self._clock.now()
+        return self._read(lambda conn: archive.questions(conn, lane, now))
+
 
 def _one(conn: sqlite3.Connection, sql: str, key: object) -> str | None:
     found = conn.execute(sql, (key,)).fetchone()
     return None if found is None else str(found[0])
-
-
-def _history(conn: sqlite3.Connection, session: SessionId) -> tuple[Entry, ...]:
-    checkpoint = conn.execute(
-        "SELECT n, summary FROM checkpoint WHERE session = ? ORDER BY n DESC LIMIT 1", (session,)
-    ).fetchone()
-    start, summary = checkpoint or (0, "")
-    rows = conn.execute(
-        "SELECT body FROM message WHERE session = ? AND n >= ? ORDER BY n", (session, start)
-    )
-    entries = tuple(from_json(json.loads(body)) for (body,) in rows)
-    return (User(summary), *entries) if checkpoint else entries
-
-
-def _lock(folder: Path) -> int:
-    """Hold the folder's lock file until the process ends, however it ends."""
-    handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.pread(handle, 20, 0).decode(errors="replace").strip()
-        os.close(handle)
-        raise UserError(
-            f"Another Pursuit (process {owner or 'unknown'}) works in {folder}. Stop it first, "
-            "or name another folder with --data."
-        ) from None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    return handle

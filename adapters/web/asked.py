@@ -22,6 +22,7 @@ STATES: Mapping[str, str] = {
     State.APPLIED: "over",
 }
 TRAIL: Mapping[str, str] = {
+    Trail.ASKED: "asked",
     Trail.SENT: "card shown",
     Trail.ADOPTED: "a copy of the card was found",
     Trail.REMINDED: "reminder sent",

@@ -115,6 +115,7 @@ EscalationEvent: TypeAlias = (
 class Trail(StrEnum):
     """What the trail of an escalation records."""
 
+    ASKED = "asked"
     SENT = "sent"
     ADOPTED = "adopted"
     REMINDED = "reminded"

@@ -18,7 +18,7 @@ from adapters.discord.probe import probe as probe_discord
 from adapters.local_model.fetch import present
 from adapters.slack.options import BASE_URL as SLACK_URL
 from adapters.slack.probe import probe as probe_slack
-from adapters.sqlite.store import LOCK_NAME
+from adapters.sqlite.locking import LOCK_NAME
 from adapters.telegram.options import BASE_URL as TELEGRAM_URL
 from adapters.telegram.probe import probe as probe_telegram
 from adapters.workspace.options import Sandboxing, WorkspaceOptions

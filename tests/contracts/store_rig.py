@@ -20,6 +20,7 @@ from core.messages import (
     Ack,
     Address,
     LaneKey,
+    Outbound,
     PlatformName,
     Principal,
     RemoteId,
@@ -27,10 +28,11 @@ from core.messages import (
     Say,
     SendFile,
 )
-from core.ports import Reply, Usage
+from core.ports import Reply, Sent, Usage
 from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
 from core.sessions.facts import House
 from core.sessions.lane import Busy, Outcome, Rest
+from core.sessions.outgoing import Amend
 from core.sessions.ports import (
     Begun,
     CallUsage,
@@ -258,14 +260,31 @@ class Rig:
     async def heard(self, lane: LaneKey = LANE) -> list[str]:
         """Everything that waits to be sent, sent now, as its texts."""
         said: list[str] = []
-        while (out := await self.store.next_outgoing(lane, now=self.clock.now())) is not None:
-            match out.what:
+        for _, what in await self.shown(lane):
+            match what:
                 case Say(text=text):
                     said.append(text)
                 case SendFile(name=name):
                     said.append(name)
-            await self.store.sent(out, RemoteId(str(next(self._remotes))))
+                case Amend():
+                    pass
         return said
+
+    async def shown(self, lane: LaneKey = LANE) -> list[tuple[RemoteId, Outbound | Amend]]:
+        """The same whole, edits included, with the ids of the messages."""
+        shown: list[tuple[RemoteId, Outbound | Amend]] = []
+        while (out := await self.store.next_outgoing(lane, now=self.clock.now())) is not None:
+            what = out.what
+            new = RemoteId(str(next(self._remotes)))
+            remote = what.remote if isinstance(what, Amend) else new
+            _, signals = await self.store.sent(out, self.at(remote))
+            self._note(signals)
+            shown.append((remote, what))
+        return shown
+
+    def at(self, remote: str) -> Sent:
+        """A message that the platform takes now."""
+        return Sent(RemoteId(remote), self.clock.now())
 
     # What tests of goals start from
 

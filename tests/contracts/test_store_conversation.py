@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.messages import Address, Attachment, LaneKey, PlatformName, RemoteId, Say, Sender
+from core.messages import Address, Attachment, LaneKey, PlatformName, Say, Sender
 from core.messages import Message as Inbound
 from core.sessions.arrivals import Arrival, Said
 from core.sessions.conversation import Conversation, Line, Posted, Told
@@ -79,7 +79,7 @@ async def test_only_what_arrived_counts_as_shown(rig: Rig) -> None:
     out = await rig.store.next_outgoing(WEB.key, now=rig.clock.now())
     assert out is not None
     assert read(await rig.store.conversation(WEB.key)) == ["hello"]
-    await rig.store.sent(out, RemoteId("m1"))
+    await rig.store.sent(out, rig.at("m1"))
     assert read(await rig.store.conversation(WEB.key)) == ["hello", "soon"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.messages import RemoteId, Say
+from core.messages import Say
 from core.sessions.outgoing import Outgoing
 from tests.contracts.store_rig import LANE, NOW, OTHER_LANE, Rig, answered
 
@@ -29,7 +29,7 @@ async def test_only_the_head_is_sent_and_it_stays_the_head_until_it_is_settled(r
     await rig.store.unsent(first, doubtful=False)
     again = await head(rig)
     assert (again.id, again.attempts, again.doubtful) == (first.id, 2, False)
-    await rig.store.sent(again, RemoteId("m1"))
+    await rig.store.sent(again, rig.at("m1"))
     assert (await head(rig)).what == Say("two")
 
 
@@ -41,7 +41,7 @@ async def test_a_send_that_a_restart_cut_is_in_doubt(rig: Rig) -> None:
     await rig.reopen()
     again = await head(rig)
     assert (again.id, again.doubtful, again.first_try) == (first.id, True, NOW)
-    await rig.store.sent(again, RemoteId("m1"))
+    await rig.store.sent(again, rig.at("m1"))
     assert await rig.heard() == []
 
 
@@ -80,7 +80,7 @@ async def test_an_answer_names_its_turn_and_its_last_part(rig: Rig) -> None:
     begun = await rig.turn()
     await rig.end(begun, answered("all", ["part 1", "part 2"]))
     first = await head(rig)
-    await rig.store.sent(first, RemoteId("m1"))
+    await rig.store.sent(first, rig.at("m1"))
     second = await head(rig)
     assert [first.turn, second.turn] == [begun.turn.id, begun.turn.id]
     assert [first.last_part, second.last_part] == [False, True]

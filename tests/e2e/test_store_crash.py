@@ -25,7 +25,7 @@ from adapters.sqlite.database import FILE_NAME
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.agent.steps import Finished, Replied, Started
 from core.messages import Address, PlatformName, Principal, RemoteId, Role, Say
-from core.ports import Reply
+from core.ports import Reply, Sent
 from core.sessions.arrivals import Arrival, Said
 from core.sessions.lane import Outcome, Rest
 from core.sessions.outgoing import Outgoing
@@ -120,7 +120,7 @@ async def send(store: SqliteStore, *, finish: bool) -> None:
             await asyncio.sleep(0.002)
             continue
         tell(said_of(out))
-        await store.sent(out, RemoteId(str(out.id)))
+        await store.sent(out, Sent(RemoteId(str(out.id)), 0.0))
 
 
 def said_of(out: Outgoing) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters.sqlite.database import FILE_NAME, MIGRATIONS
-from adapters.sqlite.store import LOCK_NAME, RESERVE_NAME, SqliteStore
+from adapters.sqlite.locking import LOCK_NAME
+from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.errors import UserError
 from core.messages import Queued
 from tests.contracts.store_rig import LANE, HeldClock, Rig

@@ -14,13 +14,14 @@ CREATE TABLE escalation (
                                          'undeliverable', 'applied')),
   due     REAL,                         -- its next reminder, or its expiry
   decided REAL,
-  body    TEXT NOT NULL,                -- the whole of it
+  body    TEXT NOT NULL,                -- the rest of it, as it was and is
   UNIQUE (place, number),
   UNIQUE (turn, key)
 ) STRICT;
-CREATE INDEX escalation_by_chat ON escalation (chat, place);
+CREATE INDEX escalation_by_chat ON escalation (chat, decided);
 CREATE INDEX escalation_open ON escalation (session) WHERE state IN ('pending_send', 'open');
 CREATE INDEX escalation_unapplied ON escalation (lane) WHERE state <> 'applied';
+CREATE INDEX escalation_of_session ON escalation (session) WHERE state <> 'applied';
 CREATE INDEX escalation_due ON escalation (due) WHERE due IS NOT NULL;
 
 CREATE TABLE escalation_event (
@@ -51,4 +52,6 @@ ALTER TABLE lane ADD COLUMN parked INTEGER;      -- the session's turn that wait
 ALTER TABLE inbox ADD COLUMN of_turn INTEGER;    -- whose answer it is
 CREATE INDEX inbox_answers ON inbox (of_turn) WHERE of_turn IS NOT NULL;
 ALTER TABLE outbox ADD COLUMN escalation INTEGER;
-ALTER TABLE outbox ADD COLUMN shows TEXT NOT NULL DEFAULT '';  -- its card, or a reminder of it
+ALTER TABLE outbox ADD COLUMN shows TEXT NOT NULL DEFAULT '';  -- card, reminder, decision (an edit), lost
+CREATE INDEX outbox_asks ON outbox (escalation) WHERE escalation IS NOT NULL;
+CREATE INDEX outbox_said ON outbox (lane, id) WHERE state = 'sent' AND shows <> 'decision';
