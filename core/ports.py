@@ -14,7 +14,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from core.escalations.card import Room
 from core.messages import (
     Ack,
     Address,
@@ -26,6 +25,7 @@ from core.messages import (
     RemoteId,
     Say,
 )
+from core.splitting import Room
 from core.transcript import Entry, Json, ToolCall, ToolResult
 
 

@@ -20,6 +20,19 @@ Size: TypeAlias = Callable[[str], int]
 """How a platform counts a text; at most two for one character."""
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much one message of a platform holds: `limit` in what `size` counts, of the text as
+    the platform is sent it."""
+
+    limit: int
+    size: Size = len
+
+    def holds(self, text: str) -> bool:
+        """Whether a text fits one message."""
+        return self.size(text) <= self.limit
+
+
 @dataclass(slots=True)
 class _Piece:
     """Lines on their way into one piece; `fence` is the code block's first line while in one."""

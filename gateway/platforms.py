@@ -11,7 +11,6 @@ from pathlib import Path
 import structlog
 
 from core.errors import PermanentError, TransientError, UserError
-from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -22,6 +21,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Intake, Platform, Sent
+from core.splitting import Room
 
 log = structlog.get_logger(__name__)
 

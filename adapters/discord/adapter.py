@@ -29,7 +29,6 @@ from adapters.discord.pacing import Pacing
 from adapters.discord.parts import parts
 from adapters.discord.people import People
 from core.errors import PermanentError, PursuitError, UserError
-from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -41,6 +40,7 @@ from core.messages import (
 )
 from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
+from core.splitting import Room
 
 MAX_DOWNLOAD = 25 * 1024 * 1024
 DOWNLOAD_S = 120.0

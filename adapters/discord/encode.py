@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from adapters.discord.decode import cleaned
 from adapters.discord.markup import adapted, escaped
-from core.escalations.card import Room
 from core.messages import Button
+from core.splitting import Room
 
 MAX_UNITS = 2000
 MAX_LABEL = 80

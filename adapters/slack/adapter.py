@@ -31,10 +31,10 @@ from adapters.slack.socket_mode import SocketMode
 from adapters.slack.threads import Threads
 from core.backoff import Backoff
 from core.errors import PursuitError, TransientError
-from core.escalations.card import Room
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say, SendFile
 from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
+from core.splitting import Room
 
 log = logging.getLogger(__name__)
 

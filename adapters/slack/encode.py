@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from adapters.slack.hints import spelled
 from adapters.slack.reading import cleaned
-from core.escalations.card import Room
 from core.escalations.shown import BAR
 from core.messages import Button, Say
+from core.splitting import Room
 from core.transcript import Json
 
 Form: TypeAlias = Mapping[str, Json]

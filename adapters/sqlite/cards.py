@@ -17,11 +17,12 @@ from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.escalation_rows import Stored
 from adapters.sqlite.happening import CARD, REMINDER
 from core.escalations import card
-from core.escalations.card import Room, TooLong
+from core.escalations.card import TooLong
 from core.escalations.record import Escalation, Kind
 from core.escalations.token import TOKEN_BYTES, hashed
 from core.messages import Address, Button, LaneKey, Outbound, PlatformName
 from core.sessions.outgoing import Amend
+from core.splitting import Room
 
 ROOM = Room(1_900)
 """Every platform takes so much."""

@@ -35,7 +35,6 @@ from adapters.sqlite.syncer import Syncer
 from adapters.sqlite.writer import Writer
 from core.agent.steps import Started, StepWrite
 from core.errors import UserError
-from core.escalations.card import Room
 from core.escalations.desk import Asked
 from core.escalations.record import Escalation
 from core.goals.contract import Budget
@@ -63,6 +62,7 @@ from core.sessions.ports import (
     Unfinished,
     UsageOf,
 )
+from core.splitting import Room
 from core.transcript import Entry
 
 T = TypeVar("T")

@@ -30,7 +30,6 @@ from adapters.telegram.parts import parts
 from adapters.telegram.polling import Poller
 from core.backoff import Backoff
 from core.errors import Misconfigured, PursuitError, TransientError, UserError
-from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -42,6 +41,7 @@ from core.messages import (
 )
 from core.ports import Clock, Health, Hold, Intake, Mark, Sent
 from core.pulse import Pulse
+from core.splitting import Room
 
 MAX_DOWNLOAD = 20 * 1024 * 1024
 DOWNLOAD_S = 120.0

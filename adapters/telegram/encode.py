@@ -17,8 +17,8 @@ from telegramify_markdown import RenderConfig, convert
 
 from adapters.telegram.decode import cleaned, units
 from adapters.telegram.literal import literal
-from core.escalations.card import Room
 from core.messages import Button
+from core.splitting import Room
 
 MAX_UNITS = 4096
 MAX_CAPTION = 1024

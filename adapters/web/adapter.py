@@ -28,7 +28,6 @@ from adapters.web.refusals import Refusals
 from adapters.web.server import Listener, address, application
 from adapters.web.stream import Stream
 from core.errors import PermanentError
-from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -39,6 +38,7 @@ from core.messages import (
     SendFile,
 )
 from core.ports import Clock, Health, Intake, Mark, Sent
+from core.splitting import Room
 
 SWEEP_S = 3600.0
 

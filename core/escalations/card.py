@@ -26,7 +26,7 @@ from core.escalations.record import (
 from core.escalations.shown import block, exact, foreign, holds_fence, line, words
 from core.escalations.token import Act
 from core.messages import Button, Say
-from core.splitting import Size
+from core.splitting import Room
 
 QUESTION = (1_000, 400, 120)
 """The most characters of the model's words; the next one where the card does not fit."""
@@ -51,19 +51,6 @@ NOT_ASCII = (
     "⚠ It holds characters that are not ASCII; they may look like others. What cannot be seen is "
     "shown as ⟦U+ and its number⟧."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much one message of a platform holds: `limit` in what `size` counts, of the text as
-    the platform is sent it."""
-
-    limit: int
-    size: Size = len
-
-    def holds(self, text: str) -> bool:
-        """Whether a text fits one message."""
-        return self.size(text) <= self.limit
 
 
 @dataclass(frozen=True, slots=True)

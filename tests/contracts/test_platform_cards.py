@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from core.escalations import card, token
-from core.escalations.card import Room
 from core.escalations.events import Answered
 from core.escalations.machine import advance
 from core.escalations.record import Approved, Kind
 from core.escalations.token import Act
 from core.messages import Ack, Button, Handled, Message, Press, Queued, Refused, RemoteId, Say
+from core.splitting import Room
 from tests.contracts.platform_rig import Can, Person, PlatformRig, deliver, shown
 from tests.fakes.cards import card_of, longest, running_command
 from tests.fakes.escalated import ANNA, NOW, SECRET, escalation

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from core.escalations import card
-from core.escalations.card import Room, TooLong
+from core.escalations.card import TooLong
 from core.escalations.record import Escalation, Fact, Label
 from core.messages import Say
+from core.splitting import Room
 from tests.fakes.escalated import NOW, RM, SECRET, command
 
 

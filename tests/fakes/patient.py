@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 from core.errors import TransientError
-from core.escalations.card import Room
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say
 from core.ports import Health, Intake, Mark, Sent
+from core.splitting import Room
 
 NO = "this platform sends nothing"
 

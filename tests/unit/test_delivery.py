@@ -15,11 +15,11 @@ import pytest
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.errors import TransientError
-from core.escalations.card import Room
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say
 from core.ports import Health, Intake, Mark, Sent
 from core.sessions.outgoing import Outgoing
 from core.sessions.ports import Store
+from core.splitting import Room
 from gateway.delivery import GIVE_UP_S, GIVE_UP_TRIES, Delivery, Pauses
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms

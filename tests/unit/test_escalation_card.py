@@ -16,7 +16,7 @@ from adapters.telegram import encode as telegram
 from adapters.web import markdown as web
 from core.escalations import card, texts, token
 from core.escalations.asking import objection
-from core.escalations.card import Room, TooLong, ask, decided, reminder
+from core.escalations.card import TooLong, ask, decided, reminder
 from core.escalations.events import Answered, EscalationEvent, SendFailed, Stopped, TimeCame
 from core.escalations.machine import advance
 from core.escalations.outcome import Outcome, outcome, told, waiting
@@ -38,6 +38,7 @@ from core.escalations.record import (
 from core.escalations.shown import exact, line, name, unseen, words
 from core.escalations.token import Act
 from core.messages import Principal, Role, Say
+from core.splitting import Room
 from tests.fakes.escalated import ANNA, BELA, NOW, RM, SECRET, command, escalation, shown
 
 ROOM = Room(4_000)

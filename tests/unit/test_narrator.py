@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.agent.events import ToolStarted
-from core.escalations.card import Room
 from core.messages import (
     Address,
     Attachment,
@@ -20,6 +19,7 @@ from core.messages import (
     TurnId,
 )
 from core.ports import Health, Intake, Mark, Sent
+from core.splitting import Room
 from core.transcript import ToolCall
 from gateway.narrator import BELOW, ENDED, Narrator
 from gateway.platforms import Platforms
