@@ -128,17 +128,12 @@ class LiveRunners:
     def __init__(self) -> None:
         self._live: dict[int, _Live] = {}
         self._group: asyncio.TaskGroup | None = None
-        self._open = asyncio.Event()
 
     async def run(self) -> None:
         """Own the runs until cancelled; then their programs end within 2 s."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            self._open.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self._open.clear()  # before the group shuts down, when it takes no more tasks
+            await asyncio.Event().wait()
 
     async def work(self, errand: Errand, means: Means) -> Work | Waits:
         """Let a runner work to its end, or as far as it goes without a person; then call it again
@@ -146,13 +141,16 @@ class LiveRunners:
 
         Whatever else ends this, cancelling too, ends the runner.
         """
+        fresh = not errand.opened and not errand.asked
+        if fresh:
+            await self._end({errand.id})  # of a child that is gone: stores give ids away again
         live = self._live.get(errand.id)
         if live is None:
-            if errand.opened or errand.asked:
+            if not fresh:
                 return await _cut(errand, means.desk)
             if errand.runner.lacking:
                 raise UserError(errand.runner.lacking)
-            live = await self._begin(errand, means)
+            live = self._begin(errand, means)
         live.turn, live.say = errand.context.turn, errand.context.progress
         waits = False
         try:
@@ -176,10 +174,9 @@ class LiveRunners:
         ids = {id_ for id_, live in self._live.items() if live.path.startswith(own)}
         await self._end({id_ for id_ in ids if self._live[id_].turn == turn})
 
-    async def _begin(self, errand: Errand, means: Means) -> _Live:
-        await self._open.wait()
+    def _begin(self, errand: Errand, means: Means) -> _Live:
         group = self._group
-        assert group is not None  # noqa: S101 - it is there once it is open
+        assert group is not None  # noqa: S101 - `run` comes first
         end: asyncio.Future[RunnerEnd] = asyncio.get_running_loop().create_future()
         live = _Live(errand.ref.path, errand.context.turn, errand.context.progress, end)
         end.add_done_callback(live.over)
@@ -197,8 +194,9 @@ class LiveRunners:
                 live.task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        for id_ in ending:
-            self._live.pop(id_, None)
+        for id_, live in ending.items():
+            if self._live.get(id_) is live:
+                del self._live[id_]
 
 
 async def _carry(live: _Live, errand: Errand, means: Means) -> None:

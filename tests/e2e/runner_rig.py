@@ -20,7 +20,7 @@ from adapters.acp.runner import AcpRunners
 from adapters.workspace.options import Sandboxing, WorkspaceOptions
 from core.delegation.ports import Permission, Permitted, RunnerEnd
 from core.delegation.worker import Runner, RunnerMode
-from core.ports import Line
+from core.ports import Line, ToolContext
 from tests.e2e.workspace_lane import Lane, open_lane
 
 PYTHON = os.path.realpath(sys.executable)
@@ -99,10 +99,13 @@ class Rig:
         permit: Answer = refuse,
         timeout_s: float = PATIENCE_S,
     ) -> RunnerEnd:
-        context = replace(self.lane.context(), progress=self.note)
         return await self.runners.run(
-            runner or self.runner(), task, context, permit=permit, timeout_s=timeout_s
+            runner or self.runner(), task, self.context(), permit=permit, timeout_s=timeout_s
         )
+
+    def context(self, turn: int = 1) -> ToolContext:
+        """A turn of the lane whose progress is noted."""
+        return replace(self.lane.context(turn), progress=self.note)
 
     def processes(self) -> list[int]:
         """Whatever of this rig's runners lives, zombies not."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.errors import UserError
 from core.escalations import card
 from core.escalations.asking import Asking, objection
-from core.escalations.card import Room, TooLong
+from core.escalations.card import TooLong
 from core.escalations.desk import Asked
 from core.escalations.events import Answered, Applied, CardSent, EscalationEvent
 from core.escalations.machine import advance
@@ -20,6 +22,7 @@ from core.escalations.record import (
 )
 from core.messages import Principal, RemoteId, Role, SessionId, TurnId
 from core.ports import ToolContext
+from core.splitting import Room
 
 NOW = 1_700_000_000.0
 SECRET = b"0123456789abcdef"
@@ -35,7 +38,7 @@ class MemoryDesk:
         self, asking: Asking | None = None, room: Room = ROOM, *, sends: bool = True
     ) -> None:
         """Without `sends` no card arrives by itself."""
-        self._sends = sends
+        self.sends = sends
         self._asking = asking or Asking()
         self._room = room
         self._kept: dict[tuple[int, str], Escalation] = {}
@@ -66,7 +69,7 @@ class MemoryDesk:
             self._kept[place] = escalation
             self.calls[escalation.number] = call
             self.cards[escalation.number] = shown.text
-            if self._sends:
+            if self.sends:
                 self.tell(escalation.number, CardSent(RemoteId(f"card-{escalation.number}"), NOW))
         return self._kept[place]
 
@@ -86,6 +89,12 @@ class MemoryDesk:
         """Something happens to one of them."""
         place = next(at for at, one in self._kept.items() if one.number == number)
         self._kept[place], _ = advance(self._kept[place], event)
+
+    def move(self, old: int, new: int) -> None:
+        """What a turn asked is another's now."""
+        for turn, key in [place for place in self._kept if place[0] == old]:
+            moved = self._kept.pop((turn, key))
+            self._kept[new, key] = replace(moved, turn=TurnId(new))
 
     def _made(self, context: ToolContext, call: str, asked: Asked) -> Escalation:
         also = self._asking.also.get(asked.purpose, frozenset())
