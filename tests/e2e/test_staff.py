@@ -179,6 +179,22 @@ async def test_the_judge_is_the_settings_own(tmp_path: Path, fake: FakeOpenAI) -
         assert rig.counted == [("small", "acceptance_judge")]
 
 
+async def test_an_overseers_calls_are_counted_apart(tmp_path: Path, fake: FakeOpenAI) -> None:
+    own, bare = "own: {model: small, api_key: own-key}", "bare: {model: keyless}"
+    async with staffed(tmp_path, fake, own, bare) as rig:
+        small = agent(rig.listed("small"))
+        overseer = rig.staff.overseer(small, "")
+        assert overseer is rig.staff.overseer(small, "")
+        assert overseer is not rig.staff.model(small, "")
+        assert isinstance(await overseer.complete(ASK), Reply)
+        assert key_of(fake) == "main-key"
+        await rig.staff.overseer(small, "own").complete(ASK)
+        assert key_of(fake) == "own-key"
+        assert rig.counted[:2] == [("small", "overseer"), ("small", "child")]
+        with pytest.raises(UserError, match="an overseer of profile bare cannot start"):
+            rig.staff.overseer(agent(rig.own("bare")), "bare")
+
+
 async def test_a_key_that_is_refused_is_told_by_the_profiles_setting(
     tmp_path: Path, fake: FakeOpenAI
 ) -> None:

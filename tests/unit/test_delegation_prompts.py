@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.agent.prompts import ENVIRONMENT, SHORT_PERSONA, SHORT_RULES, TOOL_ADVICE
+from core.branches.prompts import CHILD as TABLE_MODE
 from core.delegation import prompts
 
 TOOLSETS = ("terminal", "file")
@@ -16,6 +17,17 @@ def test_a_persona_replaces_the_first_layer_and_nothing_else() -> None:
     assert plain.startswith(f"{prompts.PERSONA}\n\n")
     assert own.startswith("You are Cody.\n\n")
     assert own == plain.replace(prompts.PERSONA, "You are Cody.", 1)
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_a_child_that_works_by_a_table_has_one_layer_more_and_ends_with_no_text(
+    *, small: bool
+) -> None:
+    text = prompts.system(persona="", toolsets=TOOLSETS, small=small, by_table=True)
+    assert text.endswith(f"\n\n{TABLE_MODE}")
+    assert "End with a report in plain text" not in text
+    plain = prompts.system(persona="", toolsets=TOOLSETS, small=small)
+    assert TABLE_MODE not in plain
 
 
 @pytest.mark.parametrize("blank", ["", " \n\t"])

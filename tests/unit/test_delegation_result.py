@@ -7,8 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from core.branches.report import Quote
+from core.branches.run import DecidedBy, Final
+from core.branches.run import Status as Ended
 from core.delegation.acceptance.verdict import Grade, Graded, Ruling, Verdict
-from core.delegation.result import ChildResult, Status, Work, receipt, told
+from core.delegation.kept import Kept
+from core.delegation.result import ENDS, ChildResult, Status, Work, of_table, receipt, told
+from core.delegation.waiting import Waits
 from core.ports import Usage
 
 GRADES = {Ruling.PASS: Grade.PASS, Ruling.FAIL: Grade.FAIL, Ruling.UNVERIFIED: Grade.UNCLEAR}
@@ -142,3 +147,74 @@ def test_a_report_is_told_as_it_is_and_cannot_break_out_of_its_text() -> None:
 def test_work_comes_back_from_the_store_as_it_was(status: Status) -> None:
     work = Work(status=status, text="a\n🦊", error="why")
     assert Work.from_json(json.loads(json.dumps(work.to_json()))) == work
+
+
+# Of a branch table's run
+
+ENDS_OF_RUNS = (
+    Ended.RESOLVED,
+    Ended.DECLINED,
+    Ended.UNANSWERED,
+    Ended.UNDELIVERABLE,
+    Ended.CANCELLED,
+    Ended.FAILED,
+)
+FINAL = Final(
+    outcome=Ended.RESOLVED,
+    summary="It is on.",
+    branch="c1.ok",
+    quotes=(Quote("call_1", "Y: ON", "curl"),),
+    decided_by=DecidedBy.OVERSEER,
+    escalations=2,
+)
+
+
+@pytest.mark.parametrize("outcome", ENDS_OF_RUNS)
+def test_each_end_of_a_run_is_its_own_status(outcome: Ended) -> None:
+    work = of_table(replace(FINAL, outcome=outcome, reason="why"))
+    assert work.status.value == ("ok" if outcome is Ended.RESOLVED else outcome.value)
+    assert ChildResult(title="", profile="", model="", tier=1, work=work).good is (
+        outcome is Ended.RESOLVED
+    )
+
+
+def test_a_runs_result_is_told_with_what_it_came_to_and_its_quotes_alone() -> None:
+    plain = replace(PLAIN, evidence=("run: exit 0",), asked=1)
+    shown = replace(plain, work=of_table(FINAL)).to_json()
+    assert set(shown) - set(PLAIN.to_json()) == {"outcome", "branch", "decided_by", "evidence"}
+    assert shown["evidence"] == [
+        {"tool_call_id": "call_1", "excerpt": "Y: ON", "source": "curl"},
+    ]
+    assert (shown["outcome"], shown["branch"]) == ("resolved", "c1.ok")
+    assert (shown["decided_by"], shown["escalations"]) == ("overseer", 3)
+
+
+def test_a_run_that_nobody_answered_says_that_the_work_is_to_end() -> None:
+    final = replace(FINAL, outcome=Ended.CANCELLED, reason="nobody answered", aborts=True)
+    shown = replace(PLAIN, work=of_table(final)).to_json()
+    assert shown["reason"] == f"nobody answered. {ENDS}"
+    assert "error" not in shown
+
+
+@pytest.mark.parametrize("by", DecidedBy)
+@pytest.mark.parametrize("outcome", ENDS_OF_RUNS)
+def test_a_run_is_judged_where_a_child_or_an_overseer_resolved_it(
+    by: DecidedBy, outcome: Ended
+) -> None:
+    work = of_table(replace(FINAL, outcome=outcome, decided_by=by))
+    machines = by in {DecidedBy.CHILD, DecidedBy.OVERSEER}
+    assert work.judged is (machines and outcome is Ended.RESOLVED)
+    assert Work(status=Status.FAILED).judged, "without a table everything is"
+
+
+def test_what_is_kept_comes_back_from_the_store_as_it_was() -> None:
+    kept = Kept(work=of_table(FINAL), table='{"form": 1}', children=3).waiting(
+        Waits(("waiting for E7; …", "waiting for E9; …"))
+    )
+    assert Kept.load(kept.dump()) == kept
+    assert kept.asked == ("E7", "E9")
+    assert kept.waiting(Waits(("waiting for E9; …",))) == kept
+    assert Kept.load("") == Kept()
+    assert Kept.load('{"work": {"status": "ok", "text": "a", "error": ""}}').work == Work(
+        status=Status.OK, text="a"
+    )

@@ -50,6 +50,25 @@ def refusal(load_text: Load, text: str) -> str:
     return str(caught.value)
 
 
+# Overseers
+
+
+def test_the_overseers_model_is_a_name_of_the_catalogue(loaded: Load) -> None:
+    assert loaded(REMOTE).delegation.escalation_model is None
+    named = loaded(REMOTE + "delegation: {escalation_model: small}\n")
+    assert named.delegation.escalation_model == "small"
+    said = refusal(loaded, REMOTE + "delegation: {escalation_model: smal}\n")
+    assert "delegation.escalation_model: there is no model 'smal'; did you mean `small`?" in said
+
+
+def test_an_overseer_on_the_embedded_model_has_it_served(loaded: Load) -> None:
+    near = REMOTE.replace("models:", "  near: {kind: local}\nmodels:")
+    text = near + "  tiny: {provider: near, model: tiny, tier: 4}\nagent: {model: big}\n"
+    text += "auxiliary: {compaction: {model: big}, acceptance_judge: {model: big}}\n"
+    assert not uses_local_model(loaded(text))
+    assert uses_local_model(loaded(text + "delegation: {escalation_model: tiny}\n"))
+
+
 # Profiles
 
 
