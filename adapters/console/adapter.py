@@ -15,7 +15,7 @@ from typing import assert_never
 
 from adapters.console.clean import clean
 from adapters.console.conversation import ADDRESS, Conversation
-from adapters.console.encode import file_note, is_goal_status, parts, shown
+from adapters.console.encode import MOST, decision, file_note, is_goal_status, parts, shown
 from adapters.console.files import fetch, keep
 from adapters.console.front import Front
 from adapters.console.stdio import let_go
@@ -30,7 +30,8 @@ from core.messages import (
     Sender,
     SendFile,
 )
-from core.ports import Clock, Health, Intake, Mark
+from core.ports import Clock, Health, Intake, Mark, Sent
+from core.splitting import Room
 
 LEAVING = "What is running goes on when Pursuit is started again."
 
@@ -77,6 +78,7 @@ class ConsolePlatform:
     ) -> None:
         self._options = options
         self._front = front
+        self._clock = clock
         self._idle = idle
         self._talk = Conversation(
             front,
@@ -125,7 +127,12 @@ class ConsolePlatform:
         """One message of any length."""
         return parts(text)
 
-    async def send(self, address: Address, what: Outbound, *, key: str = "") -> RemoteId:
+    @property
+    def room(self) -> Room:
+        """More than anybody reads before they decide."""
+        return Room(MOST)
+
+    async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
         """Print a message. Raises TransientError, never doubtful, when nobody can read it."""
         if address != self._options.address:
             raise TransientError("That is another folder's chat, which is not open here.")
@@ -142,14 +149,16 @@ class ConsolePlatform:
         remote = RemoteId(f"{self._options.run_id}:{self._said}")
         if is_goal_status(said):
             self._talk.pin(remote, None)  # what was pinned may say otherwise until it is edited
-        self._talk.offer(remote, said.buttons)
+        if not self._talk.is_about(said.reply_to):  # a reminder leaves its card's buttons alone
+            self._talk.offer(remote, said.buttons)
         self._remember(remote, said)
-        return remote
+        return Sent(remote, self._clock.now())
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """Show a new text for a message, whose place in the scrollback cannot be changed.
 
-        A goal's status goes into the live lines; anything else is printed as a message.
+        A goal's status goes into the live lines, of a question that is decided one line is
+        printed; anything else is printed as a message.
         """
         if address != self._options.address:
             return
@@ -161,6 +170,9 @@ class ConsolePlatform:
             # entry stays what it was, so that a late edit is known for a status as well.
             self._talk.pin(remote, None)
             return
+        elif line := decision(before, said):
+            await self._print(Say(line))
+            self._talk.withdraw(remote)
         elif before is None or said.text != before.text:
             await self._print(said)
             self._talk.offer(remote, said.buttons)

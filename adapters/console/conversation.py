@@ -21,6 +21,7 @@ from adapters.console.encode import readable_size
 from adapters.console.files import attachment
 from adapters.console.front import Front, Heard, Interrupted, Oversized, Typed
 from core.errors import PursuitError, TransientError, UserError
+from core.escalations import token
 from core.messages import (
     Ack,
     Address,
@@ -72,13 +73,24 @@ class Conversation:
         self._sender = sender
         self._heard = 0
         self._remote = RemoteId("")
+        self._offered = 0.0
         self._buttons: tuple[Button, ...] = ()
         self._status: tuple[RemoteId, Say] | None = None
 
     def offer(self, remote: RemoteId, buttons: tuple[Button, ...]) -> None:
         """The last message's buttons, which a number may press until something else is said."""
         self._remote, self._buttons = remote, buttons
+        self._offered = self._clock.monotonic()
         self._show_status()
+
+    def is_about(self, remote: RemoteId) -> bool:
+        """Whether that is the message whose buttons a number may press now."""
+        return bool(self._buttons) and remote == self._remote
+
+    def withdraw(self, remote: RemoteId) -> None:
+        """That message has no buttons any more."""
+        if remote == self._remote:
+            self.offer(RemoteId(""), ())
 
     def pin(self, remote: RemoteId, status: Say | None) -> None:
         """Keep the goal's status in sight. Its buttons may be pressed by number for as long as
@@ -100,7 +112,7 @@ class Conversation:
         """Hand over what was heard; False when the person leaves."""
         match heard:
             case Typed():
-                return await self._typed(intake, heard.text)
+                return await self._typed(intake, heard)
             case Interrupted():
                 await self._accept(intake, self._message("/stop"))
             case Oversized():
@@ -109,11 +121,11 @@ class Conversation:
                 assert_never(heard)
         return True
 
-    async def _typed(self, intake: Intake, text: str) -> bool:
-        size = len(text.encode("utf-8", "replace"))
+    async def _typed(self, intake: Intake, typed: Typed) -> bool:
+        size = len(typed.text.encode("utf-8", "replace"))
         if size > MAX_TEXT_BYTES:
             return await self.hear(intake, Oversized(size))
-        match order := decode(text):
+        match order := decode(typed.text):
             case Quit():
                 return False
             case Empty():
@@ -123,19 +135,27 @@ class Conversation:
             case Attach():
                 await self._attach(intake, order)
             case Words():
-                await self._say(intake, order.text)
+                await self._say(intake, order.text, typed.begun)
             case _:
                 assert_never(order)
         return True
 
-    async def _say(self, intake: Intake, text: str) -> None:
-        chosen = self._chosen(text)
+    async def _say(self, intake: Intake, text: str, begun: float) -> None:
+        chosen = self._chosen(text, begun)
         if chosen is None:
             await self._accept(intake, self._message(text))
             return
         remote, button = chosen
         await self._front.note(f"→ {button.label}")
-        await self._accept(intake, self._press(remote, button))
+        press = self._press(remote, button)
+        if not token.is_ours(button.command):
+            await self._accept(intake, press)
+            return
+        # The card's own edit takes its buttons away: until then they may be pressed again.
+        for ack in await self._handed_over(intake, press):
+            await self._acked(ack)
+            if isinstance(ack, Handled) and ack.text:
+                await self._front.note(clean(ack.text))
 
     async def _attach(self, intake: Intake, order: Attach) -> None:
         try:
@@ -167,11 +187,14 @@ class Conversation:
             sent_at=self._clock.now(),
         )
 
-    def _chosen(self, text: str) -> tuple[RemoteId, Button] | None:
-        """The button that a number alone stands for, and its message."""
+    def _chosen(self, text: str, begun: float) -> tuple[RemoteId, Button] | None:
+        """The button that a number alone stands for, and its message. What was begun before the
+        buttons were there meant something else."""
         if not (self._front.interactive and text.isascii() and text.isdigit() and len(text) < 3):
             return None
         number = int(text)
+        if self._buttons and begun < self._offered:
+            return None
         remote, buttons = self._remote, self._buttons
         if not buttons and self._status is not None:
             remote, buttons = self._status[0], self._status[1].buttons
@@ -183,14 +206,18 @@ class Conversation:
 
     async def _accept(self, intake: Intake, value: Inbound) -> None:
         self.offer(RemoteId(""), ())
+        for ack in await self._handed_over(intake, value):
+            await self._acked(ack)
+
+    async def _handed_over(self, intake: Intake, value: Inbound) -> tuple[Ack, ...]:
+        """What became of it; nothing when it could not be taken, which is told."""
         try:
             acks = await self._saved(intake, value)
         except PursuitError as error:
             await self._front.note(clean(str(error)))
-            return
+            return ()
         self.stirred.set()
-        for ack in acks:
-            await self._acked(ack)
+        return acks
 
     async def _saved(self, intake: Intake, value: Inbound) -> tuple[Ack, ...]:
         wait_s = _RETRY_S

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from adapters.console.clean import clean, one_line
+from core.escalations import token
 from core.messages import Button, Outbound, Say
 
+MOST = 20_000
+"""Characters of a message with buttons; a terminal would take any number."""
+
 _GOAL_CONTROLS = frozenset({"/goal pause", "/goal resume", "/goal clear", "/goal status", "/stop"})
+_DECISION = re.compile(r"[✓✗⌛⏹⚠] E\d+ ")
 
 
 def parts(text: str) -> tuple[Outbound, ...]:
@@ -28,6 +34,18 @@ def is_goal_status(what: Say) -> bool:
     live lines over the prompt, and leaves the scrollback alone.
     """
     return bool(what.buttons) and all(b.command in _GOAL_CONTROLS for b in what.buttons)
+
+
+def is_question(what: Say) -> bool:
+    """Whether this is a card that asks a person, by its buttons."""
+    return any(token.is_ours(button.command) for button in what.buttons)
+
+
+def decision(before: Say | None, after: Say) -> str:
+    """The line that says what became of a question, "" when the edit is not about that. Of a
+    card that an earlier process printed, its first line tells."""
+    known = _DECISION.match(after.text) if before is None else is_question(before)
+    return after.text.partition("\n")[0] if known and not after.buttons else ""
 
 
 def file_note(caption: str, path: str) -> Say:

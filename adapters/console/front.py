@@ -8,7 +8,7 @@ given is clean already.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from core.messages import Say
@@ -16,9 +16,10 @@ from core.messages import Say
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A whole text that the person sent off."""
+    """A whole text that the person sent off; `begun` is the monotonic time of its first key."""
 
     text: str
+    begun: float = field(default=float("inf"), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from adapters.console.front import Hear, Heard, Oversized, Typed
 from adapters.console.stdio import InputThread, OutputWriter
+from core.escalations import token
 from core.messages import Say
 
 _CLOCKS = re.compile(
@@ -119,8 +120,10 @@ class LinesFront:
         await self._idle()
 
     async def say(self, what: Say) -> None:
-        """Print the text, and the commands that its buttons stand for."""
-        lines = [what.text, *(f"  {b.label}: {b.command}" for b in what.buttons)]
+        """Print the text, and the commands that its buttons stand for. A question's card says
+        itself how it is answered by one, and its tokens are nobody's to read."""
+        commands = (b for b in what.buttons if not token.is_ours(b.command))
+        lines = [what.text, *(f"  {b.label}: {b.command}" for b in commands)]
         try:
             await self._output.write("\n".join(lines) + "\n")
         except OSError:

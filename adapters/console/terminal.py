@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prompt_toolkit.application import Application, in_terminal
@@ -69,11 +69,13 @@ class TerminalFront:
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._ticking = asyncio.Event()
         self._last_interrupt = float("-inf")
+        self._begun: float | None = None
         self._line = Buffer(
             completer=ChatCompleter(commands),
             complete_while_typing=Condition(lambda: self._line.text.startswith("/")),
             history=open_history(history),
             accept_handler=self._accept,
+            on_text_changed=self._typing,
         )
         keyboard, screen = devices or (None, None)
         self._app: Application[None] = Application(
@@ -159,6 +161,7 @@ class TerminalFront:
                 self._heard.put_nowait(Interrupted())
         elif self._line.text:
             self._line.reset()
+            self._begun = None
             self._last_interrupt = float("-inf")
         elif again:
             self.leave()
@@ -179,8 +182,17 @@ class TerminalFront:
         else:
             self._line.insert_text(self._pastes.fold(text))
 
+    def _typing(self, line: Buffer) -> None:
+        """Note when the line was begun."""
+        if not line.text:
+            self._begun = None
+        elif self._begun is None:
+            self._begun = self._clock.monotonic()
+
     def _accept(self, line: Buffer) -> bool:
-        self._heard.put_nowait(Typed(line.text))
+        begun = self._clock.monotonic() if self._begun is None else self._begun
+        self._begun = None
+        self._heard.put_nowait(Typed(line.text, begun))
         return False
 
     async def _pump(self, hear: Hear) -> None:
@@ -190,7 +202,7 @@ class TerminalFront:
                 if isinstance(heard, Typed):
                     with suppress(OSError):
                         await self._print(self._renderer.echo(heard.text, self._width()))
-                    heard = Typed(self._pastes.unfold(heard.text))
+                    heard = replace(heard, text=self._pastes.unfold(heard.text))
                 if not await hear(heard):
                     self.leave()
             finally:

@@ -46,8 +46,9 @@ TRAITS = Traits(
 COMMANDS = (("goal", "Set, show or change the goal"), ("stop", "Stop the work"))
 ENTER = "\r"
 PASTE = "\x1b[200~{}\x1b[201~"
-CHOICE = re.compile(r"\[(?P<number>\d+)\] (?P<label>.*?)  ")
-CHOICES = re.compile(r"\n?^\[1\] .*\(type the number\)$", re.MULTILINE | re.DOTALL)
+CHOICE = re.compile(r"(?:\[\d+\] )?(?P<label>.+?)(?:  |\n)")
+CHOICES = re.compile(r"\n?^(\[1\]|1\.) .*\(type the number\)$", re.MULTILINE | re.DOTALL)
+GOES_ON = "\n↪ "
 FILE = "📄 "
 
 T = TypeVar("T")
@@ -179,7 +180,7 @@ async def _never_idle() -> None:
 
 
 def _seen(block: str, remote: str) -> Seen:
-    text = plain(block).strip("\n")
+    text = plain(block).strip("\n").replace(GOES_ON, "")
     choices = CHOICES.search(text)
     labels = CHOICE.finditer(choices[0]) if choices else ()
     caption, mark, path = text.rpartition(FILE)

@@ -162,3 +162,11 @@ async def test_a_reader_that_stalls_holds_up_neither_the_input_nor_the_end(
     assert [text[:6] for _, text in accepted(tmp_path)] == ["xxxxxx", "second"]
     os.close(read)
     process.stdin.close()
+
+
+async def test_a_question_says_how_it_is_answered_by_a_command(tmp_path: Path) -> None:
+    out, _ = await told(tmp_path, b"ask\n/approve E7\n")
+    assert "rm -rf /srv/data" in out
+    assert "/approve E7, or /deny E7 reason" in out
+    assert "esc:" not in out
+    assert [text for _, text in accepted(tmp_path)] == ["ask", "/approve E7"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from core.escalations.token import Act, encode
 from tests.fakes.console_program import accepted, seated
+from tests.fakes.escalated import SECRET
 
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 
@@ -103,3 +105,17 @@ async def test_what_was_typed_is_there_at_the_next_start(tmp_path: Path) -> None
         await seat.until("echo: x")
         seat.types("\x1b[A\x1b[A" + ENTER)
         await seat.until("echo: remember me")
+
+
+async def test_a_question_is_answered_by_its_number(tmp_path: Path) -> None:
+    async with seated(tmp_path) as seat:
+        seat.types("ask" + ENTER)
+        await seat.until("(type the number)")
+        seat.types("2" + ENTER)
+        await seat.until("→ Deny")
+        seat.types("yes" + ENTER)
+        await seat.until("echo: yes")
+        seat.types(CTRL_D)
+        assert await seat.ended() == 0
+    deny = encode(SECRET, Act.DENY)
+    assert [text for _, text in accepted(tmp_path)] == ["ask", f"[{deny}]", "yes"]

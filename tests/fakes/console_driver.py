@@ -2,8 +2,9 @@
 
 Run `python -m tests.fakes.console_driver FOLDER`. What it accepted is appended to
 FOLDER/accepted.jsonl. Words: `slow` works until it is stopped, `children` shows two at work,
-`rich` shows Markdown, `evil` sends escape sequences, `card` asks with buttons, `file` sends one,
-`print` prints behind the console's back, `/goal …` plays a goal of two turns.
+`rich` shows Markdown, `evil` sends escape sequences, `card` asks with buttons, `ask` by the card
+of a question, `file` sends one, `print` prints behind the console's back, `/goal …` plays a goal
+of two turns.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from adapters.console.entry import open_console
 from core.errors import TransientError
 from core.messages import Button, Message, Outbound, Say, SendFile
 from core.ports import Mark, Platform
+from core.splitting import Room
+from tests.fakes.cards import card_of
 from tests.fakes.console_intake import WorkingIntake, text_of
+from tests.fakes.escalated import command
 
 COMMANDS = (
     ("goal", "Set a goal, or steer the one there is"),
@@ -107,6 +111,8 @@ def answer(text: str) -> Outbound:
         case "card":
             choices = (Button("Approve", "/approve E1"), Button("Deny", "/deny E1"))
             return Say("May I run `make deploy`?", buttons=choices)
+        case "ask":
+            return card_of(command(), Room(20_000))
         case "file":
             return SendFile("../notes.txt", "Your notes.", content="note\n")
         case _:
@@ -117,7 +123,7 @@ async def play_goal(platform: Platform, goal: str) -> None:
     """Two turns of a goal, as its messages look."""
     await deliver(platform, Say(f"⊙ Goal set (20-turn budget): {goal}"))
     status = f"⊙ Goal (active, {{}}/20 turns): {goal}"
-    remote = await platform.send(ADDRESS, Say(status.format(0), buttons=CONTROLS))
+    remote = (await platform.send(ADDRESS, Say(status.format(0), buttons=CONTROLS))).remote
     for turn in (1, 2):
         for step in ("📄 write note.txt (0.0s)", "💻 pytest -q (0.4s)"):
             await platform.show_progress(ADDRESS, turn, None, step)

@@ -26,7 +26,7 @@ from core.messages import (
     Sender,
     SendFile,
 )
-from core.ports import Mark
+from core.ports import Mark, Sent
 from gateway.compose.folders import address_of
 from tests.fakes.console_front import HandClock, HandFront
 from tests.fakes.console_intake import RecordingIntake, text_of
@@ -112,7 +112,7 @@ async def test_a_huge_message_is_refused_in_words(bench: Bench) -> None:
 
 async def test_a_number_presses_a_button_of_the_last_message(bench: Bench) -> None:
     async with bench.talking():
-        remote = await bench.console.send(ADDRESS, CARD)
+        remote = (await bench.console.send(ADDRESS, CARD)).remote
         bench.front.hears(Typed("2"))
         (press,) = await bench.intake.until(1)
         bench.front.hears(Typed("2"))
@@ -143,7 +143,7 @@ async def test_a_pinned_statuss_buttons_go_on_working_unless_a_newer_message_has
     bench: Bench,
 ) -> None:
     async with bench.talking():
-        remote = await bench.console.send(ADDRESS, STATUS)
+        remote = (await bench.console.send(ADDRESS, STATUS)).remote
         await bench.console.edit(ADDRESS, remote, STATUS)
         await bench.console.send(ADDRESS, Say("I wrote a note."))
         bench.front.hears(Typed("hello"), Typed("2"), Typed("1"))
@@ -232,13 +232,13 @@ async def test_a_file_on_disk_is_shown_by_its_path_and_a_lost_one_is_an_error(
 
 async def test_a_message_that_nobody_can_read_stays_in_the_outbox(bench: Bench) -> None:
     async with bench.talking():
-        assert await bench.console.send(ADDRESS, Say("w")) == RemoteId("r7:1")
+        assert await bench.console.send(ADDRESS, Say("w")) == Sent(RemoteId("r7:1"), 1000.0)
         bench.front.fault = BrokenPipeError(32, "Broken pipe")
         with pytest.raises(TransientError, match="Broken pipe") as caught:
             await bench.console.send(ADDRESS, Say("x"))
         assert not caught.value.doubtful
         bench.front.fault = None
-        assert await bench.console.send(ADDRESS, Say("x")) == RemoteId("r7:2")
+        assert await bench.console.send(ADDRESS, Say("x")) == Sent(RemoteId("r7:2"), 1000.0)
     assert [said.text for said in bench.front.said] == ["w", "x"]
 
 
@@ -251,7 +251,7 @@ async def test_a_terminal_that_is_gone_at_the_start_ends_the_conversation(bench:
 async def test_edits_of_a_goals_status_go_to_the_live_lines(bench: Bench) -> None:
     pinned: list[Say | None] = []
     async with bench.talking():
-        remote = await bench.console.send(ADDRESS, STATUS)
+        remote = (await bench.console.send(ADDRESS, STATUS)).remote
         later = Say("⊙ Goal (active, 1/20 turns): x", buttons=CONTROLS)
         await bench.console.edit(ADDRESS, remote, later)
         pinned.append(bench.front.pinned)
@@ -268,7 +268,7 @@ async def test_edits_of_a_goals_status_go_to_the_live_lines(bench: Bench) -> Non
 async def test_a_new_status_takes_the_place_of_the_pinned_one_at_once(bench: Bench) -> None:
     paused = Say("⊙ Goal (paused, 1/20 turns): x", buttons=CONTROLS)
     async with bench.talking():
-        before = await bench.console.send(ADDRESS, STATUS)
+        before = (await bench.console.send(ADDRESS, STATUS)).remote
         await bench.console.edit(ADDRESS, before, paused)
         await bench.console.send(ADDRESS, Say("▶ Goal resumed (1/20): x", buttons=CONTROLS))
         assert bench.front.pinned is None
@@ -276,7 +276,7 @@ async def test_a_new_status_takes_the_place_of_the_pinned_one_at_once(bench: Ben
 
 async def test_an_edit_of_another_message_is_printed_when_its_text_is_new(bench: Bench) -> None:
     async with bench.talking():
-        remote = await bench.console.send(ADDRESS, CARD)
+        remote = (await bench.console.send(ADDRESS, CARD)).remote
         await bench.console.edit(ADDRESS, remote, Say("Deploy?"))
         await bench.console.edit(ADDRESS, remote, Say("Approved by Ann."))
         await bench.console.edit(ADDRESS, remote, Say("Approved by Ann."))
@@ -289,7 +289,7 @@ async def test_nothing_from_outside_reaches_the_screen_uncleaned(bench: Bench) -
         await bench.console.send(ADDRESS, Say(evil, buttons=(Button(evil, evil),)))
         await bench.console.send(ADDRESS, SendFile(evil, evil, content="x"))
         await bench.console.show_progress(ADDRESS, 1, None, evil)
-        remote = await bench.console.send(ADDRESS, STATUS)
+        remote = (await bench.console.send(ADDRESS, STATUS)).remote
         await bench.console.edit(ADDRESS, remote, Say(evil, buttons=CONTROLS))
     shown = repr((bench.front.said, bench.front.doing, bench.front.pinned, bench.front.notes))
     for sign in ("\\x1b", "\\x07", "\\x9b", "\\u202e"):
