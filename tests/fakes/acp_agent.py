@@ -1,6 +1,6 @@
 """An agent of the Agent Client Protocol on the protocol's own SDK, run as a program.
 
-The task it gets is its script: one order a line, such as `say hello` or `crash 3`.
+The task it gets is its script: one order a line, such as `say hello` or `crash 3`, headings aside.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class ScriptedAgent:
     async def prompt(self, prompt: list[TextContentBlock], **more: object) -> PromptResponse:
         for line in prompt[0].text.splitlines():
             order, _, rest = line.partition(" ")
-            await ORDERS[order](self, rest)
+            if order not in {"", "#"}:
+                await ORDERS[order](self, rest)
         return PromptResponse(stop_reason=self.stop)
 
     async def say(self, text: str) -> None:
