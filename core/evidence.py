@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 from core.fence import one_line
-from core.transcript import Receipt
+from core.transcript import Receipt, ToolResult
 
 ARGUMENTS_SHOWN = 120
 RESULT_SHOWN = 200
@@ -39,6 +41,38 @@ class SeenCall(Protocol):
     def result(self) -> str:
         """The end of what the model was told."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A `SeenCall` made of a call's result."""
+
+    of: ToolResult
+
+    @property
+    def tool(self) -> str:
+        """See `SeenCall.tool`."""
+        return self.of.call.name
+
+    @property
+    def arguments(self) -> str:
+        """See `SeenCall.arguments`."""
+        return self.of.call.arguments
+
+    @property
+    def receipt(self) -> Receipt:
+        """See `SeenCall.receipt`."""
+        return self.of.receipt
+
+    @property
+    def result(self) -> str:
+        """See `SeenCall.result`."""
+        return self.of.text
+
+
+def seen_in(results: Iterable[ToolResult]) -> tuple[Seen, ...]:
+    """The calls that prove something; a thought is the model's own word."""
+    return tuple(Seen(result) for result in results if result.call.name != "think")
 
 
 def receipt_line(seen: SeenCall) -> str:

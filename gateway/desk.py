@@ -6,11 +6,12 @@ It decides nothing: the store keeps what is asked, and says what became of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from core.errors import UserError
 from core.escalations.desk import Asked
-from core.escalations.record import Escalation
+from core.escalations.record import EXACT, Escalation
 from core.messages import Principal, TurnId
 from core.ports import ToolContext
 from core.sessions.ports import Signals, TurnRef
@@ -30,15 +31,30 @@ class Questions(Protocol):
         ...
 
 
-class ChatDesk:
-    """The `Desk` of a running program; `follow` acts on what a commit asks for."""
+UNSHOWABLE = (
+    "This needs a person's approval, and what is approved is always shown whole, but it holds"
+    " what looks like a key or a password, which no chat is shown. Nobody was asked and nothing"
+    " was done. Leave it out: read it from a file or the environment where it is used."
+)
 
-    def __init__(self, store: Questions, follow: Callable[[Signals], None]) -> None:
+
+class ChatDesk:
+    """The `Desk` of a running program; `follow` acts on what a commit asks for, `redact` takes
+    secrets out of a text."""
+
+    def __init__(
+        self,
+        store: Questions,
+        follow: Callable[[Signals], None],
+        redact: Callable[[str], str],
+    ) -> None:
         self._store = store
         self._follow = follow
+        self._redact = redact
 
     async def ask(self, context: ToolContext, call: str, asked: Asked) -> Escalation:
         """See `Desk.ask`."""
+        asked = self._shown(asked)
         found, signals = await self._store.ask(_ref(context), call, asked, context.principal)
         self._follow(signals)
         if isinstance(found, str):
@@ -48,6 +64,19 @@ class ChatDesk:
     async def apply(self, context: ToolContext, key: str) -> bool:
         """See `Desk.apply`."""
         return await self._store.apply(_ref(context), key)
+
+    def _shown(self, asked: Asked) -> Asked:
+        """The question as a chat may be shown it. A card is redacted part by part: done to the
+        whole, a pattern could hide what stands behind it."""
+        for fact in asked.facts:
+            if fact.label in EXACT and self._redact(fact.text) != fact.text:
+                raise UserError(UNSHOWABLE)
+        return replace(
+            asked,
+            question=self._redact(asked.question),
+            facts=tuple(replace(fact, text=self._redact(fact.text)) for fact in asked.facts),
+            options=tuple(map(self._redact, asked.options)),
+        )
 
 
 def _ref(context: ToolContext) -> TurnRef:

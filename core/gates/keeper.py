@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from core.evidence import seen_in
 from core.gates import chain, critic, verify
 from core.gates.chain import Ruling, Standing
 from core.gates.critic import CriticInput
@@ -12,7 +13,6 @@ from core.gates.gate import Gate, GateEvent, Result, Unavailable, reason_of, wor
 from core.gates.ports import Commands, Record
 from core.judging import Silence, reply_of
 from core.ports import Clock, Completion, Model, Request, ToolContext
-from core.sessions.receipts import receipts_of
 from core.transcript import ToolResult
 
 RETRIES = 1
@@ -114,7 +114,7 @@ class Keeper:
         shown = CriticInput(
             task=self.task,
             answer=answer,
-            receipts=receipts_of(results, kept=None),
+            receipts=seen_in(results),
             instructions=named.instructions,
         )
         request = critic.request(shown, named.timeout_s)

@@ -63,7 +63,8 @@ class Row:
     `not_before` is wall time. `more` marks a text of the platform's full length, whose rest may
     follow. `target` is the session that a SWITCH goes to, None for a new one, or that an ANSWER
     belongs to, whose asking turn is `of`. `goal` and `generation` tie a kick-off or continuation
-    to the goal that asked for it; an answer, with its goal alone, outlives a pause.
+    to the goal that asked for it; an answer, with its goal alone, outlives a pause. `held` is an
+    answer for another session whose goal is not active.
     """
 
     seq: int
@@ -77,6 +78,7 @@ class Row:
     goal: int | None = None
     generation: int | None = None
     of: TurnId | None = None
+    held: bool = False
 
     @property
     def order(self) -> tuple[int, int]:
@@ -182,9 +184,14 @@ class Lane:
             return True
         match self.phase:
             case Running(turn) | Stopping(turn, Cut.INTERRUPTED) if turn.kind is not RowKind.DRAFT:
-                return True
+                if turn.session == self.session:
+                    return True
         ahead = takewhile(lambda row: row.kind is not RowKind.SWITCH, self.waiting)
-        return any(row.kind is not RowKind.DRAFT for row in ahead)
+        return any(self._reports(row) for row in ahead)
+
+    def _reports(self, row: Row) -> bool:
+        elsewhere = row.kind is RowKind.ANSWER and row.target != self.session
+        return row.kind is not RowKind.DRAFT and not elsewhere
 
     @property
     def idle(self) -> bool:

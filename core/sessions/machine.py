@@ -234,9 +234,10 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
 def _goes_on(lane: Lane, answer: Row) -> bool:
     """Whether the work that an answer is for may go on: that of a goal only while it is active,
     and what belongs to another session goes on there whatever is the matter here."""
+    if answer.target != lane.session:
+        return not answer.held
     goal = lane.slot.active
-    here = answer.target == lane.session and answer.goal is not None
-    return not here or (goal is not None and goal.id == answer.goal)
+    return answer.goal is None or (goal is not None and goal.id == answer.goal)
 
 
 def _take_up(lane: Lane, event: WorkerReady, answer: Row) -> Change:
@@ -351,8 +352,10 @@ def _outcome(why: Cut) -> Outcome:
 def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
     """The one way out of a turn: its rows are done, its goal hears of it, the lane is free."""
     if outcome is Outcome.PARKED:
-        return _park(lane, turn)
-    if outcome is Outcome.CAPPED and turn.kind is RowKind.MESSAGE:
+        if not _left_behind(lane, turn):
+            return _park(lane, turn)
+        outcome = Outcome.STOPPED
+    if outcome is Outcome.CAPPED and _goes_free(lane, turn):
         return _free_of_caps(lane, turn, event)
     lane = replace(lane, phase=Idle())
     effects: Effects = ()
@@ -363,12 +366,27 @@ def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change
     return lane, (Finish(turn, outcome), *effects, Wake())
 
 
+def _left_behind(lane: Lane, turn: Turn) -> bool:
+    """Whether a turn's goal was cleared while it ran: nothing of it would ever go on."""
+    goal = lane.slot.goal
+    if turn.goal is None or turn.session != lane.session:
+        return False
+    return goal is None or goal.id != turn.goal or goal.status is GoalStatus.CLEARED
+
+
 def _park(lane: Lane, turn: Turn) -> Change:
     """Keep the turn for its answer; its goal hears of its end, and not of this."""
     lane = replace(lane, phase=Idle())
     if turn.session != lane.session:
         return lane, (Park(turn), SetAside(turn), Wake())
     return replace(lane, parked=turn), (Park(turn), Wake())
+
+
+def _goes_free(lane: Lane, turn: Turn) -> bool:
+    """Whether the caps of the goal here bind a turn only as long as the goal is active: a person
+    waits for it."""
+    asked = turn.kind in {RowKind.MESSAGE, RowKind.ANSWER}
+    return asked and turn.goal is None and turn.session == lane.session
 
 
 def _free_of_caps(lane: Lane, turn: Turn, event: TurnEnded) -> Change:

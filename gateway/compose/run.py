@@ -177,7 +177,7 @@ class _Builder:
             collect=settings.lanes.collect,
             only={} if choices.console is None else {choices.talk.platform: choices.talk},
         )
-        self._desk = ChatDesk(store, self._lanes.follow)
+        self._desk = ChatDesk(store, self._lanes.follow, self._redact)
         self._tools = workspace_tools(self._grounds, data, self._desk)
 
     def build(self) -> Parts:

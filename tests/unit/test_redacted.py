@@ -1,14 +1,16 @@
-"""A platform whose texts pass a redactor: what goes out is clean, and is measured as it goes."""
+"""A platform whose texts pass a redactor: what goes out is clean, but for what is approved."""
 
 from __future__ import annotations
 
-from core.messages import Address, Outbound, PlatformName, RemoteId, Say, SendFile
+from core.escalations import token
+from core.messages import Address, Button, Outbound, PlatformName, RemoteId, Say, SendFile
 from core.ports import Sent
 from gateway.platforms import Redacted
 from gateway.redact import MASK, Redactor
 from tests.fakes.patient import Patient
 
 HERE = Address(PlatformName.TELEGRAM, "1", "2")
+BUTTON = token.encode(bytes(16), token.Act.APPROVE)
 REDACTOR = Redactor(["hunter2"])
 
 
@@ -34,11 +36,10 @@ async def test_what_is_sent_is_clean_and_the_platforms_answer_comes_back() -> No
     assert posting.posted == [Say(f"it is {MASK}"), SendFile("a", MASK, content=MASK)]
 
 
-def test_a_text_has_the_room_that_it_takes_when_it_goes_out() -> None:
+async def test_a_card_goes_out_as_its_desk_has_made_it() -> None:
     posting = Posting()
-    room = Redacted(posting, REDACTOR).room
-    assert room.limit == posting.room.limit
-    assert room.size("it is hunter2") == len(f"it is {MASK}")
-    longest = "x" * (room.limit - len(MASK))
-    assert room.holds(f"{longest}hunter2")
-    assert not room.holds(f"x{longest}hunter2")
+    platform = Redacted(posting, REDACTOR)
+    card = Say("rm '-----BEGIN PRIVATE KEY-----'\nrm -rf ~", buttons=(Button("Yes", BUTTON),))
+    await platform.send(HERE, card)
+    assert posting.posted == [card]
+    assert platform.room == posting.room
