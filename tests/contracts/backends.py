@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.delegation.ports import ChildStore
 from core.people import People
+from core.sessions.conversation import Archive
 from core.sessions.ports import Store
 from tests.contracts.store_rig import Opening
 
@@ -35,3 +36,9 @@ def children_of(store: Store) -> ChildStore:
     """The `ChildStore` of a back end's store."""
     assert isinstance(store, SqliteStore), store
     return store.children
+
+
+def archive_of(store: Store) -> Archive:
+    """The `Archive` of a back end's store."""
+    assert isinstance(store, SqliteStore), store
+    return store

@@ -29,7 +29,7 @@ from core.goals.texts import TURN_RUNNING
 from core.messages import Ack, Duplicate, Handled, Principal, Queued, Say, SessionId
 from core.sessions.arrivals import Arrival
 from core.sessions.lane import Busy, Outcome, Rest, RowKind
-from core.sessions.ports import Begun, Ending, OpenJudgement, TurnRef
+from core.sessions.ports import Begun, Ending, OpenJudgement, Timer, TurnRef
 from core.transcript import User
 from tests.contracts.backends import sqlite
 from tests.contracts.lane_model import BUDGET, Item, LaneModel
@@ -375,6 +375,7 @@ class StoreMachine(RuleBasedStateMachine):
         if self.model.here.status == "active" and asked is None and not self.model.queue:
             timer = self.run(self.rig.store.next_timer())
             assert timer is not None, "G5: an active goal waits for nothing"
+            assert isinstance(timer, Timer)
             assert timer.lane == LANE
 
     def begin(self) -> None:
