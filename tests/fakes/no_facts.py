@@ -15,11 +15,13 @@ KEY = Address(PlatformName.TELEGRAM, "bot", "1").key
 
 @dataclass(frozen=True, slots=True)
 class NoFacts:
-    """A lane with two sessions, and nothing spent, chosen or paired, nor drafted unless said."""
+    """A lane with two sessions, and nothing spent, chosen or paired, nor drafted unless said;
+    `waits` says that a question does."""
 
     house: House = field(default_factory=House)
     drafted: SetGoal | None = None
     chosen: str = ""
+    waits: bool = False
 
     def spent(self, goal: int) -> Spent:
         """See `Facts.spent`."""
@@ -65,5 +67,5 @@ class NoFacts:
         return Scene()
 
     def asked(self) -> bool:
-        """Whether some question is open."""
-        return False
+        """See `Facts.asked`."""
+        return self.waits

@@ -1,90 +1,46 @@
-"""One lane as a pure function, held to its table and to what it promises by whatever happens."""
+"""One lane as a pure function, example by example; `test_lane_parking` has the turns that wait."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from core.commands import Invocation
-from core.goals.events import Judged, TimerFired, Verdict
 from core.goals.goal import GoalStatus
-from core.messages import Principal, Role, SessionId, TurnId
-from core.sessions.control import obey
-from core.sessions.facts import Order
+from core.messages import Role
 from core.sessions.lane import (
     MAX_WAITING,
     Begin,
     Busy,
     CancelTurn,
-    Change,
     Cut,
     Drop,
     Enqueue,
     Finish,
     Idle,
-    Lane,
-    LaneEffect,
-    LaneEvent,
     Outcome,
     Post,
     Prio,
-    Rest,
-    Row,
     RowKind,
-    Running,
-    SessionEntered,
     Spoke,
     Stopping,
-    SwitchSession,
-    Turn,
-    TurnEnded,
     Wake,
     WakeAt,
-    WorkerReady,
 )
-from core.sessions.machine import EDGES, MAX_TRIES, QUEUE_FULL, advance
-from tests.fakes.no_facts import KEY, NoFacts
-
-ANNA = Principal("1", "Anna", Role.OWNER)
-BELA = Principal("2", "Bela", Role.OWNER)
-CORA = Principal("3", "Cora", Role.MEMBER)
-EMPTY = Lane(key=KEY, session=SessionId(1))
-
-
-def message(seq: int, by: Principal = ANNA) -> Row:
-    """The head of a message."""
-    return Row(seq=seq, kind=RowKind.MESSAGE, prio=Prio.PERSON, principal=by)
-
-
-def spoke(lane: Lane, seq: int, busy: Busy = Busy.QUEUE) -> Lane:
-    """The lane after a message."""
-    return advance(lane, Spoke(message(seq), busy))[0]
-
-
-def ready(turn: int, *, collect: bool = False, now: float = 0.0) -> WorkerReady:
-    """A worker asks for a turn."""
-    return WorkerReady(TurnId(turn), now, collect)
-
-
-def running(lane: Lane) -> Turn:
-    """The lane's running turn; there must be one."""
-    assert isinstance(lane.phase, Running)
-    return lane.phase.turn
-
-
-def ended(turn: Turn, outcome: Outcome = Outcome.ANSWERED) -> TurnEnded:
-    """The shell is done with it."""
-    return TurnEnded(
-        turn=turn.id, attempt=turn.attempt, outcome=outcome, seconds=1.0, reason="why"
-    )
-
-
-def order(lane: Lane, seq: int, name: str, argument: str = "", by: Principal = ANNA) -> Change:
-    """A command is obeyed."""
-    return obey(lane, Order(seq=seq, by=by, line=Invocation(name, argument), now=0.0), NoFacts())
+from core.sessions.machine import MAX_TRIES, QUEUE_FULL, advance
+from tests.unit.lane_shell import (
+    ANNA,
+    BELA,
+    CORA,
+    EMPTY,
+    Shell,
+    ended,
+    message,
+    order,
+    ready,
+    running,
+    spoke,
+)
 
 
 def test_a_begun_turn_is_taken_up_again_under_a_new_attempt() -> None:
@@ -281,207 +237,3 @@ def test_resuming_in_a_rest_takes_its_timer_away() -> None:
     shell.happen(("order", ANNA, ("goal", "wait 5m"), None))
     _, effects = order(shell.lane, 9, "goal", "resume")
     assert WakeAt(None) in effects
-
-
-PEOPLE = st.sampled_from([ANNA, BELA, CORA])
-ORDERS = st.sampled_from(
-    [
-        ("goal", "Write"),
-        ("goal", "pause"),
-        ("goal", "resume"),
-        ("goal", "clear"),
-        ("goal", "wait 5m"),
-        ("goal", "budget turns=1"),
-        ("goal", "draft a poem"),
-        ("subgoal", "no tabs"),
-        ("stop", ""),
-        ("new", ""),
-        ("resume", ""),
-        ("status", ""),
-    ]
-)
-HAPPENINGS = st.lists(
-    st.one_of(
-        st.tuples(st.just("say"), PEOPLE, st.sampled_from(Busy), st.booleans()),
-        st.tuples(st.just("order"), PEOPLE, ORDERS, st.none()),
-        st.tuples(st.just("ready"), st.none(), st.booleans(), st.integers(0, 9)),
-        st.tuples(st.just("end"), st.none(), st.sampled_from(Outcome), st.integers(0, 3)),
-        st.tuples(st.just("judge"), st.booleans(), st.booleans(), st.sampled_from([0.0, 60.0])),
-        st.tuples(st.just("round"), st.none(), st.none(), st.none()),
-        st.tuples(st.just("timer"), st.none(), st.none(), st.none()),
-        st.tuples(st.just("enter"), st.none(), st.none(), st.none()),
-    ),
-    max_size=40,
-)
-
-
-@dataclass(slots=True)
-class Shell:
-    """Carries the orders out as a store would, and watches over what they may be."""
-
-    lane: Lane = EMPTY
-    seq: int = 0
-    turns: int = 0
-    asked: tuple[int, ...] = ()
-    begun: tuple[int, ...] = ()
-    dropped: tuple[int, ...] = ()
-
-    def happen(self, drawn: tuple[str, object, object, object]) -> None:
-        """One happening."""
-        match drawn:
-            case ("say", Principal() as by, Busy() as busy, bool() as more):
-                self.seq += 1
-                self.asked += (self.seq,)
-                row = replace(message(self.seq, by), more=more, not_before=5.0 if more else 0.0)
-                self.do(Spoke(row, busy))
-            case ("order", Principal() as by, (str() as name, str() as argument), _):
-                self.seq += 1
-                before = self.lane
-                after, effects = order(before, self.seq, name, argument, by)
-                self.carry(before, after, effects)
-            case ("ready", _, bool() as collect, int() as now):
-                self.do(ready(self.turns + 1, collect=collect, now=float(now)))
-            case ("end", _, Outcome() as outcome, int() as behind):
-                if not isinstance(self.lane.phase, Idle):
-                    turn = self.lane.phase.turn
-                    self.do(ended(replace(turn, attempt=turn.attempt - behind % 2), outcome))
-            case ("round", _, _, _):
-                self.happen(("ready", None, False, 9))
-                self.happen(("end", None, Outcome.ANSWERED, 0))
-                self.happen(("judge", False, False, 0.0))
-            case _:
-                self.stir(drawn)
-
-    def stir(self, drawn: tuple[str, object, object, object]) -> None:
-        """A judge's word, a timer, a start."""
-        slot = self.lane.slot
-        match drawn:
-            case ("judge", bool() as done, bool() as blocked, float() as wait_s):
-                if slot.goal and slot.goal.judgement:
-                    word = Verdict(done=done, reason="r", blocked=blocked, wait_s=wait_s)
-                    id_ = slot.goal.judgement.id
-                    self.do(Judged(slot.goal.id, slot.generation, id_, word, 0.0))
-            case ("timer", _, _, _):
-                if slot.goal:
-                    self.do(TimerFired(slot.goal.id, slot.generation))
-            case _:
-                self.do(SessionEntered())
-
-    def do(self, event: LaneEvent) -> None:
-        """Let an event happen."""
-        before = self.lane
-        after, effects = advance(before, event)
-        self.carry(before, after, effects)
-
-    def carry(self, before: Lane, after: Lane, effects: tuple[LaneEffect, ...]) -> None:
-        """Carry the orders out, each of which must make sense."""
-        old, new = type(before.phase), type(after.phase)
-        if after.phase != before.phase:
-            assert new in EDGES[old], "a change of phase that the table lacks"
-        assert after.stop_seq >= before.stop_seq
-        assert after.slot.generation >= before.slot.generation
-        self.lane = after
-        for effect in effects:
-            self.carry_one(before, effect)
-        assert list(self.lane.waiting) == sorted(
-            self.lane.waiting, key=lambda row: (row.prio, row.seq)
-        )
-
-    def carry_one(self, before: Lane, effect: LaneEffect) -> None:
-        """One order."""
-        match effect:
-            case Enqueue():
-                self.seq += 1
-                row = Row(
-                    seq=self.seq,
-                    kind=effect.kind,
-                    prio=effect.prio,
-                    principal=effect.principal,
-                    target=effect.target,
-                    goal=effect.goal,
-                    generation=effect.generation,
-                )
-                waiting = sorted((*self.lane.waiting, row), key=lambda r: (r.prio, r.seq))
-                self.lane = replace(self.lane, waiting=tuple(waiting))
-            case Begin(turn):
-                self.begin(before, turn)
-            case Drop(seqs):
-                self.dropped += seqs
-                assert not set(seqs) & {row.seq for row in self.lane.waiting}
-            case SwitchSession(row=row_seq, target=target):
-                assert isinstance(self.lane.phase, Idle), "a session is left in mid-turn"
-                assert row_seq not in {row.seq for row in self.lane.waiting}
-                self.lane = replace(self.lane, session=target or SessionId(self.lane.session + 1))
-            case Rest(until):
-                assert isinstance(self.lane.phase, Idle)
-                assert until is not None or not self.lane.people, "L5: a person waits for nothing"
-            case _:
-                pass
-
-    def begin(self, before: Lane, turn: Turn) -> None:
-        """A turn begins, or goes on."""
-        if turn.attempt > 1:
-            assert running(before).id == turn.id, "L2: two turns at once"
-            return
-        assert isinstance(before.phase, Idle), "L2: two turns at once"
-        self.turns += 1
-        assert turn.id == self.turns
-        people = [row.seq for row in before.people]
-        if turn.kind is RowKind.CONTINUATION:
-            assert not people, "L3: a continuation goes before a person"
-        else:
-            assert list(turn.rows) == people[: len(turn.rows)], "L1: out of order"
-        if turn.goal is not None:
-            goal = self.lane.slot.active
-            assert goal is not None, "L4: a goal that was left runs"
-            assert goal.judgement is None, "a goal runs before its judge has spoken"
-            assert turn.goal == goal.id
-            assert goal.turns < goal.budget.turns, "G3: a turn beyond the budget"
-        self.begun += turn.rows
-
-
-@given(HAPPENINGS)
-def test_a_lane_keeps_its_promises(drawn: list[tuple[str, object, object, object]]) -> None:
-    shell = Shell()
-    for one in drawn:
-        shell.happen(one)
-    messages = [seq for seq in shell.begun if seq in shell.asked]
-    assert messages == sorted(set(messages)), "L1: answered in another order, or twice"
-    waiting = {row.seq for row in shell.lane.people}
-    assert set(shell.asked) <= {*shell.begun, *shell.dropped, *waiting}, "a message is lost"
-
-
-@given(HAPPENINGS)
-def test_a_lane_left_alone_comes_to_rest(
-    drawn: list[tuple[str, object, object, object]],
-) -> None:
-    shell = Shell()
-    for one in drawn:
-        shell.happen(one)
-    for _ in range(4 * len(drawn) + 20):
-        goal = shell.lane.slot.active
-        if not isinstance(shell.lane.phase, Idle):
-            shell.happen(("end", None, Outcome.ANSWERED, 0))
-        elif shell.lane.waiting and not (goal and goal.judgement and not shell.lane.people):
-            shell.happen(("ready", None, False, 9))
-        elif goal and goal.judgement:
-            shell.happen(("judge", True, False, 0.0))
-        elif goal and goal.wait_until is not None:
-            shell.happen(("timer", None, None, None))
-        else:
-            break
-    assert isinstance(shell.lane.phase, Idle)
-    assert not shell.lane.waiting
-    final = shell.lane.slot.goal
-    assert final is None or final.status is not GoalStatus.ACTIVE, "G5: the goal stalls"
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
-@given(HAPPENINGS)
-def test_a_lane_keeps_its_promises_for_a_long_time(
-    drawn: list[tuple[str, object, object, object]],
-) -> None:
-    test_a_lane_keeps_its_promises.hypothesis.inner_test(drawn)  # type: ignore[attr-defined]
-    test_a_lane_left_alone_comes_to_rest.hypothesis.inner_test(drawn)  # type: ignore[attr-defined]
