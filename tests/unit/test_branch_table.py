@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -511,3 +513,12 @@ def test_whatever_is_given_is_a_table_or_a_told_fault(anything: Json) -> None:
         assert read(read(anything).to_json()) == read(anything)
     else:
         assert len(faults) < 6_000
+
+
+def test_the_tables_in_the_docs_can_be_used() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "delegation.md").read_text("utf-8")
+    (written,) = re.findall(r"(?ms)^```yml\n(.*?)^```", text)
+    call = json.loads(re.findall(r"(?ms)^```json\n(.*?)^```", text)[-1])
+    main = Ranked("main", 1, "lab/main")
+    for shown in (written, call["branch_table"]):
+        assert "c1.not_found" in read(shown, parent=main, catalogue=(main,)).labels
