@@ -24,7 +24,17 @@ from adapters.web.hub import Hub
 from adapters.web.options import MenuEntry, Past
 from adapters.web.refusals import Refusals
 from core.errors import TransientError
-from core.messages import Ack, Address, Handled, Inbound, PlatformName, Press, Queued, Refused
+from core.messages import (
+    Ack,
+    Address,
+    Handled,
+    Inbound,
+    PlatformName,
+    Press,
+    Queued,
+    Refused,
+    RemoteId,
+)
 from core.ports import Clock, Intake
 from core.sessions.conversation import Place
 from core.transcript import Json
@@ -113,7 +123,8 @@ class Api:
         chat = _chat(request)
         wanted = decode.wanted(await _body(request))
         files = [await asyncio.to_thread(self._files.attach, file) for file in wanted.files]
-        message = decode.message(chat, wanted, files, self._clock.now())
+        quoted = self._hub.feed(chat).text_of(RemoteId(wanted.reply))
+        message = decode.message(chat, wanted, files, self._clock.now(), quoted)
         ack = await self._accept(message)
         if isinstance(ack, Refused):
             return _refusal(ack)

@@ -40,6 +40,8 @@ class Wanted:
     id: str
     text: str
     files: tuple[str, ...]
+    reply: str = ""
+    """The message that it answers, "" for none."""
 
 
 def is_chat(name: str) -> bool:
@@ -68,11 +70,16 @@ def wanted(body: Any) -> Wanted:
     text = clean(_text(fields, "text")).strip()
     if not text and not files:
         raise UserError("There is nothing to send.")
-    return Wanted(_client_id(fields), text, tuple(files))
+    reply = fields.get("reply", "")
+    if not isinstance(reply, str) or (reply and _CLIENT_ID.fullmatch(reply) is None):
+        raise UserError(_UNREADABLE)
+    return Wanted(_client_id(fields), text, tuple(files), reply)
 
 
-def message(chat: str, what: Wanted, files: Sequence[Attachment], now: float) -> Message:
-    """The message, with its files."""
+def message(
+    chat: str, what: Wanted, files: Sequence[Attachment], now: float, quoted: str = ""
+) -> Message:
+    """The message, with its files and the text that it answers."""
     return Message(
         address=address_of(chat),
         dedupe=f"web:{chat}:{what.id}",
@@ -81,6 +88,8 @@ def message(chat: str, what: Wanted, files: Sequence[Attachment], now: float) ->
         remote=RemoteId(what.id),
         sent_at=now,
         attachments=tuple(files),
+        quoted=quoted,
+        replies_to=RemoteId(what.reply),
     )
 
 

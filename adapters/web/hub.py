@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adapters.web.encode import Object, Shown
-from core.messages import RemoteId
+from core.messages import RemoteId, Say
 
 EVENTS = 200
 MESSAGES = 200
@@ -66,6 +66,11 @@ class Feed:
         self.shown[sent.remote] = sent
         if len(self.shown) > MESSAGES:
             self.shown.popitem(last=False)
+
+    def text_of(self, remote: RemoteId) -> str:
+        """What one of the bot's messages reads, "" for a file and where nothing is known."""
+        shown = self.shown.get(remote)
+        return shown.what.text if shown and isinstance(shown.what, Say) else ""
 
     def mark(self, remote: RemoteId, mark: str) -> None:
         """Remember what became of a person's message."""

@@ -43,6 +43,8 @@ TRAITS = Traits(
         {
             Can.PRESS,
             Can.KEEP,
+            Can.TOAST,
+            Can.REPLY,
             Can.TWO_CHATS,
             Can.UPLOAD,
             Can.RETELL,
@@ -118,6 +120,11 @@ class WebRig(PlatformRig):
         self, place: Address, text: str, *, who: Person = Person.ANNA, addressed: bool = True
     ) -> RemoteId:
         return RemoteId(self._browser.say(place.chat, text))
+
+    async def reply(
+        self, place: Address, remote: RemoteId, text: str, *, who: Person = Person.ANNA
+    ) -> RemoteId:
+        return RemoteId(self._browser.say(place.chat, text, reply=remote))
 
     async def command(self, place: Address, line: str, *, who: Person = Person.ANNA) -> None:
         self._browser.say(place.chat, line)

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, expect
 from core.escalations.events import Answered
 from core.escalations.record import Approved, Fact, Kind, Label
 from core.escalations.token import Act, encode
-from core.messages import Press, Refused, RemoteId, Say
+from core.messages import Message, Press, Refused, RemoteId, Say
 from tests.fakes.escalated import command, escalation, secret
 from tests.fakes.web_asker import YOU, Asker
 from tests.fakes.web_eyes import OFFLINE, Eyes, chromium, looking, tab
@@ -221,6 +221,29 @@ async def test_a_typed_token_is_no_press(served: Served, asker: Asker, eyes: Eye
     await served.intake.got(1)
     assert served.intake.texts == [encode(secret(7), Act.APPROVE)]
     await expect(eyes.page.locator(f"{OPEN} .buttons")).to_be_visible()
+
+
+async def test_an_answer_in_words_names_its_card_and_may_be_taken_back(
+    served: Served, asker: Asker, eyes: Eyes
+) -> None:
+    page = eyes.page
+    remote = await asker.ask(escalation(Kind.TEXT))
+    await served.platform.send(asker.address, Say("By the way: it rains."))
+    await page.locator(OPEN).get_by_text("Answer in words").click()
+    await expect(page.locator(".chip.replying")).to_contain_text("E7: a question for you")
+    await expect(page.locator("#text")).to_be_focused()
+    await page.keyboard.type("on Monday")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".chip.replying")).to_have_count(0)
+    await page.locator(OPEN).get_by_text("Answer in words").click()
+    await page.get_by_label("This is no answer").click()
+    await eyes.say("hello")
+    answer, hello = await served.intake.got(2)
+    assert isinstance(answer, Message)
+    assert isinstance(hello, Message)
+    assert (answer.text, answer.replies_to) == ("on Monday", remote)
+    assert "Shall I deploy?" in answer.quoted
+    assert (hello.replies_to, hello.quoted) == ("", "")
 
 
 async def test_another_chat_tells_that_something_waits_here(

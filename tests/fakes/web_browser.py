@@ -249,10 +249,11 @@ class FakeBrowser:
 
     # Writing
 
-    def say(self, chat: str, text: str, *files: str) -> str:
+    def say(self, chat: str, text: str, *files: str, reply: str = "") -> str:
         """Write a message; its id. It is sent as soon as it can be."""
         id_ = secrets.token_hex(10)
-        self._letters.append(_Letter(chat, {"id": id_, "text": text, "files": list(files)}))
+        body: dict[str, object] = {"id": id_, "text": text, "files": list(files), "reply": reply}
+        self._letters.append(_Letter(chat, body))
         self._posted.set()
         return id_
 

@@ -255,6 +255,8 @@ def test_a_press_has_a_key_that_no_message_can_have() -> None:
         {"id": ID, "text": "x", "files": [5]},
         {"id": ID, "text": "x", "files": ["a" * 22] * 21},
         {"id": ID, "text": "  ", "files": []},
+        {"id": ID, "text": "x", "reply": 5},
+        {"id": ID, "text": "x", "reply": "../a message"},
     ],
 )
 def test_what_cannot_be_a_message_is_refused_in_words(body: object) -> None:

@@ -32,9 +32,10 @@ const log = new Log({
     outgoing.remove(what.id);
     log.drop(what);
     composer.files = what.files ?? [];
-    composer.showFiles();
+    composer.answer(what.reply ?? null);
     composer.set(what.text);
   },
+  answer: (what) => composer.answer({ id: what.id, label: what.text.split("\n")[0] }),
 });
 
 const outgoing = new Outgoing({
@@ -50,8 +51,8 @@ const outgoing = new Outgoing({
 const composer = new Composer({
   chat: () => chat,
   draft: (text) => sessionStorage.setItem(draft(chat), text),
-  send: (text, files) => {
-    const message = { id: freshId(), text, files };
+  send: (text, files, reply) => {
+    const message = { id: freshId(), text, files, reply };
     if (text === "/stop") return stop(); // waits behind nothing
     outgoing.add(message);
   },
@@ -96,7 +97,7 @@ const live = new Live({
 });
 
 function mine(message, more) {
-  const what = { id: message.id, who: "you", kind: message.text.startsWith("/") ? "command" : "text", text: message.text, html: "", files: message.files, ...more };
+  const what = { id: message.id, who: "you", kind: message.text.startsWith("/") ? "command" : "text", text: message.text, html: "", files: message.files, reply: message.reply, ...more };
   const text = make("div", {}, message.text);
   what.html = text.innerHTML; // escaped by the browser itself
   return what;
@@ -121,6 +122,7 @@ async function enter(to, { push = true } = {}) {
   asked.clear();
   showActivity({ working: false, since: 0, text: "" });
   composer.files = [];
+  composer.reply = null;
   composer.showFiles();
   for (const message of outgoing.enter(to)) log.put(mine(message, { state: "sending" }));
   composer.set(sessionStorage.getItem(draft(to)) ?? "", !composer.touch); // no keyboard unasked

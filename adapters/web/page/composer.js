@@ -10,6 +10,7 @@ export class Composer {
     this.options = byId("options");
     this.chips = byId("files");
     this.files = [];
+    this.reply = null;
     this.commands = [];
     this.offered = [];
     this.active = 0;
@@ -67,12 +68,14 @@ export class Composer {
   submit() {
     if (byId("send").disabled) return;
     const files = this.files.map(({ id, name, size, url, image }) => ({ id, name, size, url, image }));
+    const { reply } = this;
     const text = this.text.value.trim();
     this.files = [];
+    this.reply = null;
     this.showFiles();
     this.text.value = "";
     this.changed();
-    this.on.send(text, files);
+    this.on.send(text, files, reply);
     this.text.focus();
   }
 
@@ -162,6 +165,13 @@ export class Composer {
     this.text.removeAttribute("aria-activedescendant");
   }
 
+  // The message that the next one answers: `{ id, label }`.
+  answer(reply) {
+    this.reply = reply;
+    this.showFiles();
+    this.text.focus();
+  }
+
   // Files
 
   take(files) {
@@ -184,8 +194,9 @@ export class Composer {
   }
 
   showFiles() {
-    this.chips.hidden = !this.files.length;
+    this.chips.hidden = !this.files.length && !this.reply;
     this.chips.replaceChildren(
+      ...(this.reply ? [this.replying()] : []),
       ...this.files.map((file) =>
         make("li", { class: file.error ? "chip wrong" : "chip" },
           make("span", { class: "file-name" }, file.name),
@@ -195,6 +206,13 @@ export class Composer {
       ),
     );
     this.ready();
+  }
+
+  replying() {
+    return make("li", { class: "chip replying" },
+      make("span", { class: "file-name" }, `Answer to ${this.reply.label}`),
+      make("button", { type: "button", class: "remove", "aria-label": "This is no answer", on: { click: () => this.answer(null) } }, "×"),
+    );
   }
 
   remove(file) {

@@ -218,6 +218,7 @@ export class Log {
     const note = what.state === "sending" ? "sending …" : what.behind ? `waits behind ${what.behind}` : states[what.mark];
     if (note) foot.append(make("span", { class: "note" }, note));
     if (!what.state) foot.append(make("time", { datetime: time.toISOString(), title: time.toLocaleString() }, time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
+    if (what.asks === "open") foot.append(make("button", { type: "button", on: { click: () => this.on.answer(what) } }, "Answer in words"));
     if (what.kind === "answer") foot.append(copyButton("Copy", () => what.text));
     return foot;
   }

@@ -55,7 +55,7 @@ export class Outgoing {
   async attempt(chat, message) {
     this.on.sending(message);
     try {
-      const answer = await post(`/api/chats/${chat}/messages`, { id: message.id, text: message.text, files: message.files.map((file) => file.id) });
+      const answer = await post(`/api/chats/${chat}/messages`, { id: message.id, text: message.text, files: message.files.map((file) => file.id), reply: message.reply?.id ?? "" });
       if (this.chat !== chat) this.forget(chat, message.id);
       else this.remove(message.id);
       this.pause = 1_000;
