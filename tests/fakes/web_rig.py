@@ -38,7 +38,7 @@ def settings_of(models: FakeOpenAI, port: int, more: Mapping[str, object]) -> Se
                 "main": {"provider": "fake", "model": "main", "context_tokens": 100_000},
                 "judge": {"provider": "fake", "model": "judge"},
             },
-            "agent": {"model": "main", "toolsets": ["terminal", "file", "think", "send"]},
+            "agent": {"model": "main", "toolsets": ["terminal", "file", "think", "send", "ask"]},
             "auxiliary": {
                 "goal_judge": {"model": "judge", "timeout_s": 5},
                 "compaction": {"model": "main"},
