@@ -82,7 +82,8 @@ def examine(data: Path, waiting: tuple[int, ...]) -> Autopsy:
 def words_of(body: str) -> str:
     """What an outbox row shows in the chat: a text, or a file's caption."""
     stored = json.loads(body)
-    return str(stored["text"] if stored["op"] == "say" else stored["caption"])
+    said = stored["say"] if stored["op"] == "amend" else stored
+    return str(said["caption"] if stored["op"] == "file" else said["text"])
 
 
 def _chat(lane: str) -> int:
