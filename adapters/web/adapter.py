@@ -164,6 +164,8 @@ class WebPlatform:
         # Of a message that an earlier process sent, the store alone knows when that was.
         changed = Shown(remote, what, 0.0) if before is None else before.edited(what)
         self._show(address, changed, "edit")
+        if not what.buttons:  # what it asked is over, so one thing less waits in that chat
+            self._hub.list_changed()
 
     def _show(self, address: Address, shown: Shown, event: str) -> None:
         self._hub.feed(address.chat).show(shown)

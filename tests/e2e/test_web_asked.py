@@ -262,6 +262,21 @@ async def test_another_chat_tells_that_something_waits_here(
     await expect(page.locator(OPEN)).to_be_visible()
 
 
+async def test_a_hidden_tab_says_in_its_title_that_something_waits(
+    served: Served, asker: Asker, eyes: Eyes
+) -> None:
+    page = eyes.page
+    await page.clock.install()
+    await page.reload()
+    await expect(page.locator("#welcome")).to_be_visible()
+    await eyes.hide()
+    await page.clock.fast_forward(31_000)  # its stream is closed by now
+    await asker.ask(command())
+    await page.clock.fast_forward(60_000)
+    await page.clock.fast_forward(1_000)
+    await expect(page).to_have_title("(1) New chat · Pursuit")
+
+
 async def test_a_long_command_is_seen_whole_on_a_phone(served: Served, browser: Browser) -> None:
     phone = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
     asker = Asker(served, CHAT)

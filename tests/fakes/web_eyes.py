@@ -18,6 +18,10 @@ WATCH = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 """
+HIDE = """
+Object.defineProperty(document, "hidden", { value: true });
+document.dispatchEvent(new Event("visibilitychange"));
+"""
 PATIENCE_MS = 15_000
 OFFLINE = "Failed to load resource"
 
@@ -47,6 +51,10 @@ class Eyes:
         await self.page.fill("#text", text)
         await self.page.keyboard.press("Enter")
 
+    async def hide(self) -> None:
+        """Let the page believe that another tab is in front."""
+        await self.page.evaluate(HIDE)
+
     async def sees(self, text: str, within: str = "body") -> None:
         """Wait until the words are there."""
         await self.page.locator(within).get_by_text(text).first.wait_for()
@@ -71,7 +79,11 @@ async def chromium() -> AsyncIterator[Browser]:
 async def looking(browser: Browser, at: Opened, **how: object) -> AsyncIterator[Eyes]:
     """A tab with the page open; `how` are a context's options."""
     context = await browser.new_context(**{"viewport": {"width": 1100, "height": 760}, **how})  # type: ignore[arg-type]
-    context.set_default_timeout(PATIENCE_MS)
+    context.set_default_timeout(HIDE = """
+Object.defineProperty(document, "hidden", { value: true });
+document.dispatchEvent(new Event("visibilitychange"));
+"""
+PATIENCE_MS)
     await context.add_init_script(WATCH)
     try:
         eyes = await tab(context)

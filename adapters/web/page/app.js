@@ -18,6 +18,7 @@ let activity = { working: false, since: 0, text: "" };
 let fetching = 0;
 const SAVING = "Saving …";
 const SETTLE_MS = 1_500; // so long after a press its message may still be about to change
+const HIDDEN_MS = 60_000;
 const TOAST_MS = 7_000;
 
 const draft = (of) => `draft:${of}`;
@@ -217,6 +218,13 @@ function showElapsed() {
   if (activity.working) byId("elapsed").textContent = readableSpan(Date.now() / 1000 - activity.since);
 }
 setInterval(showElapsed, 1000);
+
+// A hidden tab gives its stream up, but its title shall still say that something waits.
+setInterval(() => {
+  if (!document.hidden) return;
+  refreshChats();
+  asked.refresh();
+}, HIDDEN_MS);
 
 // What the person does
 
