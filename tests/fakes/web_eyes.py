@@ -79,11 +79,7 @@ async def chromium() -> AsyncIterator[Browser]:
 async def looking(browser: Browser, at: Opened, **how: object) -> AsyncIterator[Eyes]:
     """A tab with the page open; `how` are a context's options."""
     context = await browser.new_context(**{"viewport": {"width": 1100, "height": 760}, **how})  # type: ignore[arg-type]
-    context.set_default_timeout(HIDE = """
-Object.defineProperty(document, "hidden", { value: true });
-document.dispatchEvent(new Event("visibilitychange"));
-"""
-PATIENCE_MS)
+    context.set_default_timeout(PATIENCE_MS)
     await context.add_init_script(WATCH)
     try:
         eyes = await tab(context)
