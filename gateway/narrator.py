@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -61,9 +61,12 @@ class Narration:
     dropped: int = 0
     shown_any: bool = False
     """Whether the turn lasted long enough to be told of at all."""
+    happened: Callable[[TurnEvent], None] = lambda _: None
+    """Told of every event, before it is anything here."""
 
     def emit(self, event: TurnEvent) -> None:
         """Take note of an event."""
+        self.happened(event)
         match event:
             case ToolStarted(call, summary):
                 self.current[call.id] = f"{ICONS.get(call.name, OTHER_ICON)} {summary} …"
@@ -107,10 +110,14 @@ def tool_line(result: ToolResult) -> str:
 
 
 class Narrator:
-    """Tells the stories of all running turns; `run` is its life."""
+    """Tells the stories of all running turns; `run` is its life. `happened` is told of every event
+    of every turn."""
 
-    def __init__(self, platforms: Platforms) -> None:
+    def __init__(
+        self, platforms: Platforms, happened: Callable[[TurnEvent], None] = lambda _: None
+    ) -> None:
         self._platforms = platforms
+        self._happened = happened
         self._telling: dict[LaneKey, Narration] = {}
         self._left: dict[TurnId, tuple[LaneKey, Shown]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -131,7 +138,7 @@ class Narrator:
     ) -> AsyncIterator[Narration]:
         """Tell a turn while the block runs."""
         address = Address.of(lane)
-        narration = Narration(address, turn, sources)
+        narration = Narration(address, turn, sources, happened=self._happened)
         platform = self._platforms.get(address.platform)
         self._telling[lane] = narration
         teller = None

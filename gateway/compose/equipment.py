@@ -13,6 +13,7 @@ from core.delegation.ports import ChildStore, Runners, Staff
 from core.delegation.runners import LiveRunners
 from core.delegation.task import Offer
 from core.delegation.tool import DelegateTask
+from core.delegation.worker import Profile
 from core.delegation.working import Surroundings
 from core.escalations.desk import Desk
 from core.messages import Role
@@ -91,6 +92,15 @@ class Equipment:
         self.registry = Registry(tools, roles, sources).granting(settings.agent.toolsets)
         size = PromptSize.SHORT if agent.local else PromptSize.FULL
         self._system = system_prompt(toolsets=settings.agent.toolsets, size=size)
+
+    def speak_as(self, profile: Profile) -> None:
+        """Tell new sessions who they are as a child of that profile is told."""
+        self._system = system_prompt(
+            persona=profile.persona,
+            toolsets=self._settings.agent.toolsets,
+            constraints=profile.constraints,
+            size=PromptSize.SHORT if chosen(self._settings, "agent").local else PromptSize.FULL,
+        )
 
     def attach(self, books: Books, runners: Runners, clock: Clock, compactor: Model) -> None:
         """Give children what they work with; once, before the first call."""

@@ -36,11 +36,18 @@ LOCAL_PATIENCE_S = 600.0
 class Models:
     """Models by the choices of the settings; `load` runs once, beside their first use.
 
-    `local` is where the embedded model is served, None when nothing uses it.
+    `local` is where the embedded model is served, None when nothing uses it. `cast` gives the
+    models in place of those at endpoints.
     """
 
-    def __init__(self, settings: Settings, local: Endpoint | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        local: Endpoint | None,
+        cast: Callable[[Choice], Model] | None = None,
+    ) -> None:
         self._local = local
+        self._cast = cast
         self._wanted: dict[ProviderOptions, None] = {}
         self._providers: dict[ProviderOptions, Provider] = {}
         self._loaded = asyncio.Event()
@@ -52,6 +59,8 @@ class Models:
     def of(self, choice: Choice, at: ProviderOptions | None = None) -> Model:
         """The model of a choice, `at` its own endpoint when None. Endpoints that are the same
         share their connections. Raises UserError for settings that no client can use."""
+        if self._cast is not None:
+            return LimitedModel(self._cast(choice), self._slots)
         at = self.endpoint(choice) if at is None else at
         self._wanted[at] = None
         options = _options(choice, self._settings.place(self._model_key(choice)))
@@ -60,8 +69,9 @@ class Models:
 
     async def load(self) -> None:
         """Load the SDK and make the clients that are wanted by now."""
-        self._providers = await asyncio.to_thread(_made, list(self._wanted))
-        gc.freeze()  # as the start does with what it has loaded
+        if self._wanted:
+            self._providers = await asyncio.to_thread(_made, list(self._wanted))
+            gc.freeze()  # as the start does with what it has loaded
         self._loaded.set()
 
     async def _make(self, options: ModelOptions, at: ProviderOptions) -> Model:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from core.errors import UserError
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
 from core.messages import Address, LaneKey, PlatformName, SendFile
-from core.ports import Model, Platform, ToolContext
+from core.ports import Clock, Model, Platform, ToolContext
 from core.sessions.lane import Busy
 from gateway.access import Access, Allowlist
 from gateway.bystander import Beside
@@ -50,6 +50,7 @@ from gateway.control.server import ControlServer
 from gateway.delivery import Delivery
 from gateway.desk import ChatDesk
 from gateway.drafting import Drafter
+from gateway.headless.watch import Watch, Watched
 from gateway.health.vitals import Vitals
 from gateway.judging import Court
 from gateway.lanes import Followers, Lanes, TurnWorker
@@ -73,7 +74,9 @@ class Choices:
     `console` ends the program when its person leaves; it talks at `talk` alone. `local` serves
     the embedded model, where it is used.
     `hidden` files and folders (the configuration, credentials) are out of the agent's reach.
-    `health` counts and shows what happens, `lookers` are lives beside the program's own.
+    `health` counts and shows what happens, `lookers` are lives beside the program's own. `clock`
+    is what time it is. `watch` sees what turns do and how they end. With a `profile` the agent
+    is called and addressed as its children are. `cast` gives models in place of the settings'.
     """
 
     platforms: Sequence[PlatformMaker] = ()
@@ -83,6 +86,10 @@ class Choices:
     hidden: Sequence[Path] = ()
     health: HealthMaker | None = None
     lookers: Lookers | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    watch: Watch | None = None
+    profile: str = ""
+    cast: Callable[[Choice], Model] | None = None
 
 
 def run(settings: Settings, data: Path, choices: Choices) -> int:
@@ -103,7 +110,7 @@ async def live(settings: Settings, data: Path, choices: Choices) -> None:
         raise UserError(NO_PLATFORM)
     store = SqliteStore(
         data,
-        clock=SystemClock(),
+        clock=choices.clock,
         run=uuid.uuid4().hex[:12],
         goal_defaults=_budget(settings),
         house=house(
@@ -162,8 +169,11 @@ class _Builder:
         self._data = data
         self._choices = choices
         self._store = store
-        self._clock = SystemClock()
-        self._models = Models(settings, local)
+        self._clock = choices.clock
+        self._models = Models(settings, local, choices.cast)
+        self._staff = ConfiguredStaff(
+            settings, self._models, local=choices.local is not None, counted=self._counted
+        )
         self._grounds = _workspace(settings, choices.hidden)
         self._hidden = (data, *choices.hidden)
         self._stillness = Stillness(store)
@@ -189,7 +199,8 @@ class _Builder:
         vitals = Vitals(platforms)
         console = self._add_platforms(platforms)
         store.rooms = {platform.name: platform.room for platform in platforms}
-        narrator = Narrator(platforms)
+        watch = self._choices.watch
+        narrator = Narrator(platforms) if watch is None else Narrator(platforms, watch.happened)
         delivery = Delivery(store, platforms, narrator, clock, self._stillness.stir)
         cards = Cards(store, platforms)
         court = self._court()
@@ -250,11 +261,19 @@ class _Builder:
         self._redact.learn(secrets_of(settings))
 
     def _worker(self, around: Surroundings, equipment: Equipment) -> TurnWorker:
-        worker = AgentWorker(self._crew(equipment), around)
+        worker: TurnWorker = AgentWorker(self._crew(equipment), around)
+        if self._choices.watch is not None:
+            worker = Watched(worker, self._choices.watch)
         return worker if self.health is None else self.health.metrics.counted_turns(worker)
 
     def _model(self, job: Job) -> Model:
         return self._counted(self._models.of(chosen(self._settings, job)), job)
+
+    def _agent(self) -> Model:
+        """The agent's own model, called as its profile's children call it where it has one."""
+        if not self._choices.profile:
+            return self._model("agent")
+        return self._staff.of_profile(self._choices.profile, chosen(self._settings, "agent"))
 
     def _model_of(self, choice: Choice) -> Model:
         return self._counted(self._models.of(choice), "agent")
@@ -313,11 +332,11 @@ class _Builder:
         return console
 
     def _equip(self) -> Equipment:
-        local = self._choices.local is not None
-        staff = ConfiguredStaff(self._settings, self._models, local=local, counted=self._counted)
         servers = mcp_servers(self._settings, self._data, self._tools.checks.keep)
         channels = Channels(outbox=self, desk=self._desk)
-        equipment = Equipment(self._settings, self._tools, channels, staff, servers)
+        equipment = Equipment(self._settings, self._tools, channels, self._staff, servers)
+        if self._choices.profile:
+            equipment.speak_as(self._staff.profile(self._choices.profile))
         equipment.attach(
             Books(children=self._store.children, caps=self._store),
             LateRunners(self._tools),
@@ -328,7 +347,7 @@ class _Builder:
 
     def _crew(self, equipment: Equipment) -> Crew:
         return Crew(
-            model=self._model("agent"),
+            model=self._agent(),
             compactor=self._model("compaction"),
             prefix=equipment.prefix,
             options=equipment.options,

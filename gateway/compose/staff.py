@@ -65,6 +65,15 @@ class ConfiguredStaff:
             self._clients[key] = self._client(agent, profile, purpose)
         return self._clients[key]
 
+    def profile(self, name: str) -> Profile:
+        """The profile of that name."""
+        return next(profile for profile in self.profiles if profile.name == name)
+
+    def of_profile(self, name: str, choice: Choice) -> Model:
+        """The agent's own model, called over the connection of a profile."""
+        self._refuse_without_credentials(choice, name, "agent")
+        return self._counted(self._models.of(choice, self._endpoint(choice, name)), "agent")
+
     def judge(self) -> Judge:
         """See `Staff.judge`."""
         return self._judge
@@ -121,6 +130,7 @@ class ConfiguredStaff:
     def _refuse_without_credentials(self, choice: Choice, name: str, purpose: Purpose) -> None:
         """Raise UserError for a key or another setting that was never needed before."""
         who = "an overseer" if purpose == "overseer" else "a child"
+        who = "the agent" if purpose == "agent" else who
         who = f"{who} of profile {name}" if name else f"{who} on {choice.name}"
         own = self._settings.delegation.profiles[name] if name else ProfileSettings()
         if name and (missing := self._unset(("delegation", "profiles", name))):
