@@ -145,6 +145,7 @@ class Shell:
             case ("round", _, _, _):
                 self.happen(("ready", None, False, 9))
                 self.happen(("end", None, Outcome.ANSWERED, 0))
+                self.do(ready(self.turns + 1))
                 self.happen(("judge", False, False, 0.0))
             case ("park", _, _, _):
                 self.happen(("ready", None, False, 9))
