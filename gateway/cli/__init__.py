@@ -16,6 +16,7 @@ from gateway.cli.outcome import Outcome
 COMMANDS = {
     "up": ("gateway.cli.start:up", "Run the gateway: every enabled platform."),
     "chat": ("gateway.cli.start:chat", "Talk to Pursuit here, in the terminal."),
+    "agent": ("gateway.cli.agent:agent", "Carry out one task here, without a chat."),
     "status": ("gateway.cli.status:status", "How the running gateway is."),
     "sessions": ("gateway.cli.sessions:sessions", "The conversations of all chats."),
     "pair": ("gateway.cli.pair:pair", "Let people in who asked the bot for a code."),

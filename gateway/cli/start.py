@@ -71,11 +71,11 @@ def chat(config: Path | None, data: Path | None, log_level: str | None) -> int:
     its own. Where standard input is no terminal, each line of
     it is a message, and the command ends when the last one is answered and no goal is at work.
     """
-    wanted = _Wanted(platforms=False, chat=True, folder=_here())
+    wanted = _Wanted(platforms=False, chat=True, folder=here())
     return _start(config, data, log_level, wanted)
 
 
-def _here() -> Path:
+def here() -> Path:
     """The current directory, by the one name that it has whatever links led to it."""
     try:
         return Path.cwd().resolve()
@@ -92,12 +92,12 @@ def _start(config: Path | None, data: Path | None, log_level: str | None, wanted
     settings = load(config, flags=flags)
     folder = data_dir(data)
     # A chat that draws on the terminal would be torn by log lines.
-    drawn = wanted.chat and _draws_here()
+    drawn = wanted.chat and _drawshere()
     target = folder / LOG_FILE if drawn else None
     configure_logs(settings.logs, Redactor(secrets_of(settings)), target)
     from gateway.compose.run import run
 
-    choices = replace(_choices(settings, wanted), hidden=_hidden(config))
+    choices = replace(_choices(settings, wanted), hidden=hidden(config))
     if wanted.platforms:
         from gateway.cli.accompany import Way, accompanied
 
@@ -108,7 +108,7 @@ def _start(config: Path | None, data: Path | None, log_level: str | None, wanted
     return run(settings, folder, choices)
 
 
-def _hidden(config: Path | None) -> tuple[Path, ...]:
+def hidden(config: Path | None) -> tuple[Path, ...]:
     """What the agent must not see, with the variables of a user's own service."""
     try:
         home = Path.home()
@@ -117,7 +117,7 @@ def _hidden(config: Path | None) -> tuple[Path, ...]:
     return (*secret_places(config), home / ENVIRONMENT)
 
 
-def _draws_here() -> bool:
+def _drawshere() -> bool:
     """Whether a chat would fill this terminal; a closed stream is None."""
     return all(s is not None and s.isatty() for s in (sys.__stdin__, sys.__stdout__))
 
@@ -127,7 +127,7 @@ def _choices(settings: Settings, wanted: _Wanted) -> Choices:
 
     platforms = list(_platforms(settings)) if wanted.platforms else []
     alone = not platforms and not wanted.chat
-    page = _web(settings, wanted, alone=alone, drawn=wanted.chat and _draws_here())
+    page = _web(settings, wanted, alone=alone, drawn=wanted.chat and _drawshere())
     choices = Choices(platforms=[*platforms, *([page] if page else [])])
     if wanted.chat:
         from gateway.compose.console import console
