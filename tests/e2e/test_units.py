@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from core.errors import UserError
 from gateway.cli.service import service
-from gateway.cli.start import _hidden
+from gateway.cli.start import hidden
 from gateway.service.install import (
     Installation,
     check_visible,
@@ -210,4 +210,4 @@ def test_the_agent_does_not_see_the_variables_of_a_users_own_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert tmp_path / ENVIRONMENT in _hidden(None)
+    assert tmp_path / ENVIRONMENT in hidden(None)
