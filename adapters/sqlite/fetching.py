@@ -22,13 +22,16 @@ def fetch(conn: sqlite3.Connection, session: SessionId, here: LaneKey, now: floa
         other = load_lane(conn, LaneKey(owner))
     except Unreadable:
         return False  # it rests as it is; this lane must not suffer for it
+    phase = other.phase if other is not None else Idle()
+    if not isinstance(phase, Idle) and phase.turn.session == session:
+        return False  # maybe one that goes on with an answer, in a session that was left
     there = other if other is not None and other.session == session else None
-    if there is not None and not (
-        isinstance(there.phase, Idle) and not there.waiting and there.slot.active is None
-    ):
+    if there is not None and (there.waiting or there.slot.active is not None):
         return False
     waits = conn.execute(
-        "SELECT 1 FROM escalation WHERE session = ? AND state <> 'applied' LIMIT 1", (session,)
+        "SELECT 1 FROM escalation WHERE session = ? AND state NOT IN ('applied', 'cancelled') "
+        "LIMIT 1",
+        (session,),
     ).fetchone()
     if waits is not None:
         return False  # what was asked there is answered there

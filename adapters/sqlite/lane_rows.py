@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from adapters.sqlite.codec import Unreadable, checked
 from core.goals import codec
-from core.goals.goal import Goal, Slot
+from core.goals.goal import Goal, GoalStatus, Slot
 from core.messages import LaneKey, Principal, Role, SessionId, TurnId
 from core.sessions.lane import (
     Cut,
@@ -84,7 +85,7 @@ def load_lane(conn: sqlite3.Connection, key: LaneKey, *, but: int = 0) -> Lane |
         session=SessionId(session),
         phase=_phase(conn, phase, turn),
         stop_seq=stop_seq,
-        waiting=tuple([_row(row) for row in conn.execute(READY, (key, but))]) if waits else (),
+        waiting=_waiting(conn, key, session, but) if waits else (),
         slot=load_goal(slot) if slot else Slot(),
         parked=None if parked is None else load_turn(conn, parked),
         asking=bool(asking),
@@ -104,6 +105,21 @@ def _phase(conn: sqlite3.Connection, phase: str, turn: int | None) -> Phase:
         return Idle()
     begun = load_turn(conn, turn)
     return Running(begun) if phase == "running" else Stopping(begun, PHASES[phase])
+
+
+def _waiting(conn: sqlite3.Connection, key: LaneKey, session: int, but: int) -> tuple[Row, ...]:
+    rows = tuple([_row(row) for row in conn.execute(READY, (key, but))])
+    if not any(row.kind is RowKind.ANSWER for row in rows):
+        return rows
+    return tuple(replace(row, held=_held(conn, row, session)) for row in rows)
+
+
+def _held(conn: sqlite3.Connection, row: Row, session: int) -> bool:
+    """Whether a row is an answer for another session's goal, which is not active there."""
+    if row.kind is not RowKind.ANSWER or row.goal is None or row.target in {None, session}:
+        return False
+    goal = seen_goal(conn, row.target or session)
+    return goal is None or goal.status is not GoalStatus.ACTIVE or goal.id != row.goal
 
 
 @checked("a waiting message")

@@ -105,6 +105,7 @@ def take_over(conn: sqlite3.Connection, answer: int, turn: TurnId) -> None:
         "UPDATE turn SET receipts = (SELECT receipts FROM turn WHERE id = ?) WHERE id = ?",
         (old, turn),
     )
+    conn.execute("UPDATE turn SET receipts = '[]' WHERE id = ?", (old,))
     if not _calls(conn, old):
         conn.execute("UPDATE turn SET phase = 'answered' WHERE id = ?", (old,))
 
