@@ -254,6 +254,18 @@ async def test_the_next_turn_is_told_what_was_stopped_after_it_was_set_aside(rig
     assert await states(rig) == {"E1": "applied"}
 
 
+async def test_what_was_stopped_while_its_turn_was_parked_is_told_in_that_turn_alone(
+    rig: Rig,
+) -> None:
+    await parked(rig)
+    await rig.tell("/stop")
+    await rig.say("go on")
+    begun = await rig.turn()
+    assert texts(begun) == ["go on"]
+    history = await rig.store.history(begun.turn.session)
+    assert "stopped before a person had answered" in str(history)
+
+
 async def test_clearing_a_goal_cancels_what_it_asked_and_nothing_else(rig: Rig) -> None:
     goal = await rig.goal()
     await put(rig, goal)
@@ -298,7 +310,22 @@ async def test_a_number_that_is_taken_in_the_new_chat_becomes_another(rig: Rig) 
     await press(rig, second, at=THERE)
     begun = await rig.turn(OTHER_LANE)
     assert begun.turn.kind is RowKind.ANSWER
+    assert begun.call is not None
     assert (await put(rig, begun, lane=OTHER_LANE)).id == "E2"
+
+
+async def test_an_answer_to_a_goals_question_survives_a_lane_that_joins_another(rig: Rig) -> None:
+    goal = await rig.goal()
+    await put(rig, goal)
+    await park(rig, goal)
+    (card,) = await sent(rig)
+    await press(rig, card)
+    await rig.accept(rig.message("hello", lane=OTHER_LANE))
+    await rig.end(await rig.turn(OTHER_LANE), answered(), OTHER_LANE)
+    await rig.accept(Relocation("tg:bot:moved", LANE, OTHER_LANE))
+    begun = await rig.turn(OTHER_LANE)
+    assert (begun.turn.kind, begun.turn.session) == (RowKind.ANSWER, goal.turn.session)
+    assert (await put(rig, begun, lane=OTHER_LANE)).state is State.ANSWERED
 
 
 async def test_a_card_that_was_being_sent_when_its_chat_moved_is_sent_again(rig: Rig) -> None:

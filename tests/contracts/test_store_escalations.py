@@ -326,6 +326,21 @@ async def test_two_questions_of_a_call_begin_it_no_more_often_than_needed(rig: R
     assert isinstance(await rig.answer(begun), Rest)
 
 
+async def test_an_answer_that_was_told_does_not_begin_a_turn_that_parked_again(rig: Rig) -> None:
+    begun = await working(rig)
+    await put(rig, begun)
+    await put(rig, begun, replace(ASK, key="call-1#2"), call="call-1")
+    await park(rig, begun)
+    for card in await sent(rig):
+        await press(rig, card)
+    begun = await again(rig)
+    await rig.store.apply(ref(begun), "call-1")
+    await rig.store.apply(ref(begun), "call-1#2")
+    await put(rig, begun, replace(ASK, key="call-1#3"), call="call-1")
+    parked_again = Ending(outcome=Outcome.PARKED, seconds=1.0)
+    assert await rig.end(begun, parked_again) == Rest(None)
+
+
 async def test_what_waits_while_others_talk_goes_on_in_a_turn_of_its_own(rig: Rig) -> None:
     card = await parked(rig)
     await rig.say("something else")
