@@ -11,7 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    async_playwright,
+    expect,
+)
 
 CHROMIUM = "/usr/bin/chromium"
 WATCH = """
@@ -67,6 +74,7 @@ class Eyes:
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     """Debian's Chromium, headless."""
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
