@@ -26,7 +26,9 @@ def fetch(conn: sqlite3.Connection, session: SessionId, here: LaneKey, now: floa
     if not isinstance(phase, Idle) and phase.turn.session == session:
         return False  # maybe one that goes on with an answer, in a session that was left
     there = other if other is not None and other.session == session else None
-    if there is not None and (there.waiting or there.slot.active is not None):
+    if there is not None and not (
+        isinstance(phase, Idle) and not there.waiting and there.slot.active is None
+    ):
         return False
     waits = conn.execute(
         "SELECT 1 FROM escalation WHERE session = ? AND state NOT IN ('applied', 'cancelled') "
