@@ -29,7 +29,7 @@ LEFT: Mapping[str, str] = {
     "row": "SELECT seq, kind, state FROM inbox WHERE state NOT IN ('done', 'dropped')",
     "step": "SELECT turn, n, part FROM step",
     "call": "SELECT turn, call FROM waiting_call",
-    "message": "SELECT id, state, body FROM outbox WHERE state <> 'sent'",
+    "message": "SELECT id, state, body FROM outbox WHERE state IN ('ready', 'sending')",
     "child": "SELECT id, path FROM delegation WHERE turn IN "
     "(SELECT id FROM turn WHERE phase <> 'answered')",
     "question": "SELECT id, state FROM escalation WHERE state NOT IN ('applied', 'cancelled')",
