@@ -41,10 +41,15 @@ def is_question(what: Say) -> bool:
     return any(token.is_ours(button.command) for button in what.buttons)
 
 
+def is_decision(text: str) -> bool:
+    """Whether this begins with what became of a question."""
+    return bool(_DECISION.match(text))
+
+
 def decision(before: Say | None, after: Say) -> str:
     """The line that says what became of a question, "" when the edit is not about that. Of a
     card that an earlier process printed, its first line tells."""
-    known = _DECISION.match(after.text) if before is None else is_question(before)
+    known = is_decision(after.text) if before is None else is_question(before)
     return after.text.partition("\n")[0] if known and not after.buttons else ""
 
 

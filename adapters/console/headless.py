@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adapters.console.encode import MOST, decision, is_question, parts, shown
+from adapters.console.encode import MOST, decision, is_decision, is_question, parts, shown
 from core.errors import PermanentError
-from core.escalations import token
-from core.escalations.token import Act
 from core.messages import (
     Ack,
     Address,
@@ -85,6 +83,7 @@ class HeadlessPlatform:
         self._heard = 0
         self._said = 0
         self._cards: dict[RemoteId, Say] = {}
+        self._decided: set[str] = set()
 
     async def run(self, intake: Intake) -> None:
         """Say each line and see it through; returns when all is done."""
@@ -117,7 +116,9 @@ class HeadlessPlatform:
                     raise PermanentError(NOBODY)
                 self._cards[remote] = what
             what = shown(what)
-        self._around.hear(what)
+            self._tell(what)
+        else:
+            self._around.hear(what)
         return Sent(remote, self._around.clock.now())
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
@@ -125,7 +126,15 @@ class HeadlessPlatform:
         card = self._cards.get(remote)
         if card is not None and (line := decision(card, shown(what))):
             del self._cards[remote]
-            self._around.hear(Say(line))
+            self._tell(Say(line))
+
+    def _tell(self, said: Say) -> None:
+        """A question's decision is told by its card and in answer to a command; once is enough."""
+        if is_decision(said.text):
+            if said.text in self._decided:
+                return
+            self._decided.add(said.text)
+        self._around.hear(said)
 
     async def show_progress(
         self, address: Address, turn: int, remote: RemoteId | None, text: str
@@ -149,21 +158,20 @@ class HeadlessPlatform:
             if person is None or not waiting:
                 return
             question = waiting[-1]
-            buttons = [b for b in question.buttons if not _is_later(b)]
-            said = await person.answer(question, [button.label for button in buttons])
+            said = await person.answer(question, [b.label for b in question.buttons])
             if said is None:
                 return
-            reply = self._reply(question, buttons, said.strip())
+            reply = self._reply(question, said.strip())
             if reply is not None:
                 await self._hand_over(intake, reply)
 
-    def _reply(self, question: Question, buttons: Sequence[Button], said: str) -> Inbound | None:
+    def _reply(self, question: Question, said: str) -> Inbound | None:
         """The press that an answer is, or the command for words; None for what is neither."""
         if not said:
             return None
-        if not buttons:
+        if not question.buttons:
             return self._message(f"/answer {question.id} {said}")
-        button = _chosen(buttons, said.casefold())
+        button = _chosen(question.buttons, said.casefold())
         if button is None or not question.remotes:
             return None
         return Press(
@@ -213,15 +221,10 @@ def _chosen(buttons: Sequence[Button], said: str) -> Button | None:
 
 def _words(button: Button) -> frozenset[str]:
     """What says the same as that button."""
-    match token.decode(button.command):
-        case token.Pressed(what=Act.APPROVE):
+    match button.command.partition(" ")[0]:
+        case "/approve":
             return _YES
-        case token.Pressed(what=Act.DENY):
+        case "/deny":
             return _NO
         case _:
             return frozenset()
-
-
-def _is_later(button: Button) -> bool:
-    pressed = token.decode(button.command)
-    return pressed is not None and pressed.what is Act.LATER

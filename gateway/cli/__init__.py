@@ -23,6 +23,7 @@ COMMANDS = {
     "setup": ("gateway.cli.setup:setup", "Write a first configuration by questions and answers."),
     "doctor": ("gateway.cli.doctor:doctor", "Look for faults here, and how to mend them."),
     "config": ("gateway.cli.config:config", "Check or show the configuration."),
+    "eval": ("gateway.cli.eval:evals", "Scripted tasks, and how well a model judges."),
     "service": ("gateway.cli.service:service", "Run Pursuit as a service of systemd."),
     "local": ("gateway.cli.local:local", "The embedded local model."),
 }

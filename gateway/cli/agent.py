@@ -109,6 +109,7 @@ def agent(config: Path | None, log_level: str | None, *, as_json: bool, **given:
     redact = Redactor(secrets_of(settings))
     configure_logs(settings.logs, redact)
     from gateway.compose.agent import Task, harmless, run_task
+    from gateway.compose.whoami import user_name
     from gateway.headless.report import EXIT, Report
 
     report = Report(
@@ -116,7 +117,7 @@ def agent(config: Path | None, log_level: str | None, *, as_json: bool, **given:
         redact=lambda text: harmless(redact(text)),
         told_answers=wanted.goal,
     )
-    task = Task(lines=(wanted.line,), folder=folder, profile=wanted.profile)
+    task = Task(lines=(wanted.line,), folder=folder, profile=wanted.profile, user=user_name())
     choices = _choices(settings, config)
     gc.freeze()
     gc.enable()

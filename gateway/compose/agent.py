@@ -24,12 +24,13 @@ from gateway.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be done, in `folder`: `lines` are said one after another. `profile` "" is the
-    agent itself."""
+    """What is to be done, in `folder`: `lines` are said one after another, by `user` ("" for
+    nobody in particular). `profile` "" is the agent itself."""
 
     lines: Sequence[str]
     folder: Path
     profile: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def run_task(settings: Settings, task: Task, report: Report, choices: Choices) -
         data = Path(folder)
         person = terminal_person()
         try:
-            asyncio.run(work(settings, data, task, replace(choices, watch=report), report, person))
+            asyncio.run(work(settings, data, task, choices, report, person))
         finally:
             if person is not None:
                 person.close()
@@ -72,13 +73,13 @@ async def work(
 ) -> None:
     """Carry a task out in a loop that runs already, with its data in `data`."""
     talk = address_of(task.folder)
-    console = headless(task.lines, report, person)
+    console = headless(task, report, person)
     made = replace(choices, console=console, talk=talk, watch=report, profile=task.profile)
     await live(settings, data, made)
 
 
-def headless(lines: Sequence[str], report: Report, person: Person | None) -> PlatformMaker:
-    """A chat in which the lines are said, whose messages go to the report."""
+def headless(task: Task, report: Report, person: Person | None) -> PlatformMaker:
+    """A chat in which the task's lines are said, whose messages go to the report."""
 
     def made(setup: Setup) -> Platform:
         lane = setup.talk.key
@@ -91,7 +92,7 @@ def headless(lines: Sequence[str], report: Report, person: Person | None) -> Pla
             report.finish(None if card is None else card.goal)
 
         return HeadlessPlatform(
-            Errand(address=setup.talk, run_id=setup.run_id, lines=lines),
+            Errand(address=setup.talk, run_id=setup.run_id, lines=task.lines, user=task.user),
             Surroundings(
                 clock=setup.clock,
                 idle=lambda: setup.at_rest(lane),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-
 from adapters.console.adapter import ConsoleOptions
 from adapters.console.entry import open_console
 from core.commands import COMMANDS
 from core.ports import Platform
 from gateway.compose.setup import Setup
+from gateway.compose.whoami import user_name
 from gateway.settings import chosen
 
 
@@ -22,17 +21,9 @@ def console(setup: Setup) -> Platform:
         history=setup.data / "console_history",
         model=chosen(setup.settings, "agent").model.model,
         workspace=str(setup.folder(lane)),
-        user=_user(),
+        user=user_name(),
     )
     commands = [(spec.name, spec.summary) for spec in COMMANDS]
     return open_console(
         options, commands=commands, clock=setup.clock, idle=lambda: setup.at_rest(lane)
     )
-
-
-def _user() -> str:
-    """Who sits here, "" where the system has no name for them."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's arbitrary uid has no entry; KeyError until 3.12
-        return ""

@@ -1,0 +1,1 @@
+"""A model that recites: what `pursuit eval` runs the agent on, with no network."""
