@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 RUN, ASK, LOOK = "run", "ask", "look"
 OPTIONS = LoopOptions(resumable=frozenset({ASK}))
+FAILS = 0.04
+"""How often a turn ends before it does anything, whatever it has asked in an earlier attempt."""
 KINDS = (Kind.APPROVE, Kind.CHOOSE, Kind.TEXT)
 
 
@@ -219,6 +221,8 @@ class Life:
         return Ending(outcome=Outcome.STOPPED, seconds=1.0) if task.cancelled() else task.result()
 
     async def _worked(self, ref: TurnRef, begun: Begun, gate: Gate) -> Ending:
+        if self.model.rng.random() < FAILS:  # as where its person may no longer use the bot
+            return Ending(outcome=Outcome.FAILED, seconds=1.0, reason="it may not run")
         try:
             return await self._run(ref, begun, gate)
         except Fenced:
