@@ -75,7 +75,7 @@ class Narration:
                 self._add(result)
             case ToolWaits(waiting):
                 self.current.pop(waiting.call.id, None)
-                self.lines.append(f"✋ {waiting.note}")
+                self._append(f"✋ {waiting.note}")
             case _:
                 pass
 
@@ -86,9 +86,12 @@ class Narration:
     def _add(self, result: ToolResult) -> None:
         if result.call.name == THINK.name:
             return  # with agent.show_thoughts the tool has told its own line
+        self._append(tool_line(result))
+
+    def _append(self, line: str) -> None:
         if len(self.lines) == LINES:
             self.dropped += 1
-        self.lines.append(tool_line(result))
+        self.lines.append(line)
 
     def text(self) -> str:
         """The progress message, "" while there is nothing to tell."""

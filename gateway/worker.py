@@ -251,7 +251,7 @@ class AgentWorker:
         )
         ending = self._ending(outcome, narration.address, begun)
         if begun.call is not None and ending.outcome is Outcome.ANSWERED:
-            gone_on = receipts_of(tuple(steps[0].results.values()))
+            gone_on = receipts_of((steps[0].results[begun.call.id],))
             ending = replace(ending, receipts=(*gone_on, *ending.receipts))
         return replace(ending, spent=turn_log.spent)
 

@@ -33,9 +33,13 @@ MAX_RECEIPTS = 12
 
 def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | None:
     """The question of the lane's current session, with the receipts of all turns it covers."""
-    found = conn.execute("SELECT session, phase FROM lane WHERE key = ?", (key,)).fetchone()
-    if found is None or found[1] != "idle":
-        return None
+    found = conn.execute(
+        "SELECT session, phase, EXISTS (SELECT 1 FROM escalation WHERE session = lane.session "
+        "AND state IN ('pending_send', 'open')) FROM lane WHERE key = ?",
+        (key,),
+    ).fetchone()
+    if found is None or found[1] != "idle" or found[2]:
+        return None  # what is asked now, and by a turn that waits, goes before the judge too
     session = found[0]
     slot = load_slot(conn, session)
     goal = slot.active

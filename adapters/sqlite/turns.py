@@ -78,7 +78,8 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
     ]
     slot = load_slot(conn, turn.session)
     again = turn.attempt > 1
-    if again or turn.kind is RowKind.ANSWER:
+    goes_on = again or turn.kind is RowKind.ANSWER
+    if goes_on:
         check_children(conn, turn.id)
     if again and slot.goal is not None:
         settle_lost(conn, slot.goal.id, turn.id)
@@ -91,7 +92,7 @@ def _load_begun(conn: sqlite3.Connection, turn: Turn) -> Begun:
         prefix=prefix,
         counted=counted,
         bound=slot.goal is not None and slot.goal.status not in OVER,
-        asked=escalations.keys(conn, turn.id) if again else frozenset(),
+        asked=escalations.keys(conn, turn.id) if goes_on else frozenset(),
         call=waiting.load_call(conn, turn),
     )
 
