@@ -17,6 +17,7 @@ class Right(StrEnum):
     SEE_ALL_SESSIONS = "see other chats' sessions"
     CHOOSE_MODEL = "choose the model"
     BIND_WORKSPACE = "bind the workspace"
+    CHANGE_GATES = "change the gates"
     PAIR = "let people in"
 
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from core.agent.events import ToolEnded, ToolStarted, ToolWaits, TurnEvent
+from core.agent.events import GateRan, ToolEnded, ToolStarted, ToolWaits, TurnEvent
 from core.errors import PursuitError, TransientError
+from core.fence import one_line
+from core.gates import gate
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
 from core.ports import Line, Mark, Platform
 from core.tools.definitions import ICONS, OTHER_ICON, THINK
@@ -29,6 +31,8 @@ PATIENCE_S = 0.5
 PACE_S = 1.5
 TYPING_S = 4.0
 LINES = 8
+GATE, GATE_LINE = "gate", 200
+"""Under which a gate says what it is doing, and the most that is told of its end."""
 BELOW = "↓ answered below"
 ENDED = "⏹ ended without an answer"
 
@@ -76,6 +80,9 @@ class Narration:
             case ToolWaits(waiting):
                 self.current.pop(waiting.call.id, None)
                 self._append(f"✋ {waiting.note}")
+            case GateRan(ran):
+                self.current.pop(GATE, None)
+                self._append(one_line(gate.shown(ran), GATE_LINE))
             case _:
                 pass
 

@@ -13,6 +13,7 @@ from typing import Protocol
 import structlog
 
 from core.agent import events
+from core.agent import prompts as prompts_of_loop
 from core.agent.loop import (
     Agent,
     Answered,
@@ -42,14 +43,17 @@ from core.messages import (
 )
 from core.ports import Caller, Clock, Line, Model, Ran, ToolContext, ToolSpec, Waiting
 from core.sessions.facts import model_key
+from core.sessions.inputs import attachments_of
 from core.sessions.lane import Outcome, RowKind
 from core.sessions.ports import Begun, Ending, Store, TurnRef
 from core.sessions.receipts import receipts_of
 from core.sessions.turn_log import StoredLog
+from core.tools.definitions import THINK
 from core.tools.registry import Registry
 from core.transcript import Json, ToolCall, User
 from gateway.drafting import Drafter
-from gateway.narrator import Narration, Narrator
+from gateway.gatehouse import Gatehouse, KeptRecord, TurnParts
+from gateway.narrator import GATE, Narration, Narrator
 from gateway.received import ReceivedFiles
 
 log = structlog.get_logger(__name__)
@@ -58,6 +62,7 @@ REVOKED = "the person who set its goal may no longer use this bot here"
 SENDER_REVOKED = "⚠ Not worked on: the person who sent this may no longer use this bot here."
 UNSHOWN = "(The answer holds nothing that can be shown.)"
 GONE_ON = "[What came of the call {name} that waited for a person]\n{text}"
+RECEIVING = "receiving files"
 CRASHED = "an internal error; the log has the details"
 
 
@@ -122,21 +127,24 @@ class Surroundings:
     roles: Roles
     narrator: Narrator
     drafter: Drafter
+    gates: Gatehouse
 
 
 @dataclass(frozen=True, slots=True)
 class BoundTools:
     """The registry with the turn's context: the loop's `ToolRunner`. `say` takes what a call is
-    doing, under the call's id."""
+    doing, under the call's id; `record` is told of what may change something."""
 
     tools: Registry
     context: ToolContext
     say: Callable[[str, Line], None]
+    record: KeptRecord
 
     async def run(self, call: ToolCall) -> Ran:
         """See `ToolRunner.run`."""
         context = replace(self.context, progress=partial(self.say, call.id))
-        return await self.tools.run(call, context)
+        async with self.record.running(context, call.name):
+            return await self.tools.run(call, context)
 
 
 class AgentWorker:
@@ -220,8 +228,10 @@ class AgentWorker:
             caller=Caller(engine.model.name, toolsets=around.tools.granted),
             asked=begun.asked,
         )
-        tools = BoundTools(around.tools, context, narration.say)
-        steps = await received.take_in(begun, narration.address, folder, turn_log)
+        record = around.gates.record
+        tools = BoundTools(around.tools, context, narration.say, record)
+        async with record.running(context, RECEIVING if _files(begun) else THINK.name):
+            steps = await received.take_in(begun, narration.address, folder, turn_log)
         if begun.call is not None:
             gone = await _go_on(begun.call, steps, tools, turn_log, narration.emit)
             if isinstance(gone, Waiting):
@@ -236,6 +246,16 @@ class AgentWorker:
             asked=begun.asked,
             taken=frozenset({begun.call.id} if begun.call else ()),
         )
+        gone_on = (steps[0].results[begun.call.id],) if begun.call is not None else ()
+        gates = around.gates.keeper(
+            TurnParts(
+                context=replace(context, progress=partial(narration.say, GATE)),
+                task=partial(_task, start, turn_log),
+                ask=turn_log.books("critic").ask,
+                emit=lambda event: narration.emit(events.GateRan(event)),
+                before=gone_on,
+            )
+        )
         outcome = await run_turn(
             start,
             agent=Agent(
@@ -243,6 +263,7 @@ class AgentWorker:
                 model=engine.model,
                 compactor=crew.compactor,
                 options=crew.options,
+                gates=gates,
             ),
             tools=tools,
             log=turn_log,
@@ -250,10 +271,9 @@ class AgentWorker:
             counted=begun.counted,
         )
         ending = self._ending(outcome, narration.address, begun)
-        if begun.call is not None and ending.outcome is Outcome.ANSWERED:
-            gone_on = receipts_of((steps[0].results[begun.call.id],))
-            ending = replace(ending, receipts=(*gone_on, *ending.receipts))
-        return replace(ending, spent=turn_log.spent)
+        if ending.outcome is Outcome.ANSWERED:
+            ending = replace(ending, receipts=(*receipts_of(gone_on), *ending.receipts))
+        return replace(ending, spent=turn_log.spent, checked=gates.checked)
 
     async def _engine(self, session: SessionId) -> Engine:
         """The model that the session chose, or the configured one."""
@@ -265,14 +285,16 @@ class AgentWorker:
 
     def _ending(self, outcome: TurnResult, address: Address, begun: Begun) -> Ending:
         match outcome:
-            case Answered(text=text, results=results, counted=counted):
+            case Answered(text=text, results=results, counted=counted, ruling=ruling):
+                shown = text if ruling is None else f"{text}\n\n{ruling.line}"
                 return Ending(
                     outcome=Outcome.ANSWERED,
                     seconds=0.0,
                     answer=text,
-                    posts=self._posts(address, text, begun),
+                    posts=self._posts(address, shown, begun),
                     receipts=receipts_of(results),
                     counted=counted,
+                    ruling=ruling,
                 )
             case Failed(error=reason):
                 return Ending(outcome=Outcome.FAILED, seconds=0.0, reason=reason)
@@ -320,6 +342,21 @@ async def _go_on(
     await turn_log.record(Finished(0, ran), Injected(0, told))
     emit(events.ToolEnded(ran))
     return (Step(n=0, injected=(told,), results={call.id: ran}),)
+
+
+def _files(begun: Begun) -> bool:
+    """Whether files came with what the turn answers."""
+    rows = zip(begun.turn.rows, begun.payloads, strict=True)
+    return any(attachments_of(payload, seq) for seq, payload in rows)
+
+
+def _task(start: TurnInput, turn_log: StoredLog) -> str:
+    """What the turn was asked, with what people have said since. One that goes on with a call was
+    asked it before."""
+    asked = start.inputs or tuple(e for e in start.history if isinstance(e, User))[-1:]
+    ours = {prompts_of_loop.NUDGE, prompts_of_loop.LIMIT}
+    heard = [message.text for message in turn_log.heard if message.text not in ours]
+    return "\n\n".join([*(message.text for message in asked), *heard])
 
 
 def _pinned(begun: Begun) -> str:

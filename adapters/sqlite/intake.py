@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adapters.sqlite import access, answers, overview
+from adapters.sqlite import access, answers, gates, overview
 from adapters.sqlite.escalations import Told
 from adapters.sqlite.lane_rows import insert_row, put_meta
 from adapters.sqlite.relocation import relocate
 from adapters.sqlite.transaction import Transaction
 from core.escalations.routing import Scene
+from core.gates.gate import GateEvent
+from core.gates.wanted import ChatGates
 from core.goals.contract import Budget, SetGoal
 from core.messages import (
     Ack,
@@ -197,6 +199,14 @@ class SqlFacts:
     def workspace(self) -> str:
         """The folder that the lane was bound to."""
         return _kept(self.conn, workspace_key(self.lane.key))
+
+    def chat_gates(self) -> ChatGates:
+        """The gates that were set in the lane's chat."""
+        return gates.of_chat(self.conn, self.lane.key)
+
+    def gate_events(self) -> tuple[GateEvent, ...]:
+        """What gates did in the lane's newest turn."""
+        return gates.events_of(self.conn, self.lane.key)
 
     def book(self) -> Book:
         """All of pairing."""

@@ -43,7 +43,7 @@ def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | No
     session = found[0]
     slot = load_slot(conn, session)
     goal = slot.active
-    if goal is None or goal.judgement is None:
+    if goal is None or goal.judgement is None or goal.judgement.settled:
         return None
     asked = goal.judgement
     marks = ",".join("?" * len(asked.turns))

@@ -11,6 +11,7 @@ from adapters.sqlite.happening import DECISION, REMINDER, send_card
 from adapters.sqlite.lane_rows import insert_row, load_lane
 from adapters.sqlite.transaction import Transaction
 from core.escalations.record import State, relocated
+from core.gates.wanted import gates_key
 from core.messages import Ack, Address, Duplicate, Handled, LaneKey, Principal, Role, Say
 from core.sessions.arrivals import Relocation
 from core.sessions.facts import workspace_key
@@ -46,10 +47,11 @@ def relocate(tx: Transaction, move: Relocation) -> Ack:
             f"UPDATE {table} SET lane = ? WHERE lane = ?",  # noqa: S608 - names are our own
             (move.new, move.old),
         )
-    tx.conn.execute(
-        "UPDATE OR IGNORE state_meta SET key = ? WHERE key = ?",
-        (workspace_key(move.new), workspace_key(move.old)),
-    )
+    for kept in (workspace_key, gates_key):
+        tx.conn.execute(
+            "UPDATE OR IGNORE state_meta SET key = ? WHERE key = ?",
+            (kept(move.new), kept(move.old)),
+        )
     tx.wake.add(move.new)
     tx.deliver.add(move.new)
     return Handled("")

@@ -28,6 +28,7 @@ from adapters.sqlite.cards import Cards
 from adapters.sqlite.children import SqliteChildren
 from adapters.sqlite.damage import Damage
 from adapters.sqlite.database import FILE_NAME, LOG_NAME, open_database, open_reader
+from adapters.sqlite.gates import SqliteGates
 from adapters.sqlite.lane_rows import put_meta
 from adapters.sqlite.locking import lock
 from adapters.sqlite.people import SqlitePeople
@@ -104,6 +105,7 @@ class SqliteStore:
         self._key = os.urandom(32)
         self.rooms: Mapping[PlatformName, Room] = {}
         self.people = SqlitePeople(self._read, self._writer.submit)
+        self.gates = SqliteGates(self._read, self._read_of, self._writer.submit)
         self.children = SqliteChildren(self._write_of, clock)
 
     def _connect(self) -> sqlite3.Connection:
@@ -240,9 +242,10 @@ class SqliteStore:
         self, ref: TurnRef, ending: Ending, *, now: float, collect: bool
     ) -> tuple[Begun | Rest, Signals]:
         """See `Store.end_turn`."""
+        gates, way = self._offers.house.gates, turns.Leaving(now, collect)
         return await self._write_of(
             ref.lane,
-            lambda conn: turns.end_turn(conn, ref, ending, now, collect=collect),
+            lambda conn: turns.end_turn(conn, ref, ending, gates, way=way),
             safe=False,
         )
 

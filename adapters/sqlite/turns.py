@@ -10,16 +10,19 @@ from hashlib import sha256
 from adapters.sqlite import codec, escalations, waiting
 from adapters.sqlite.budgets import book, settle_cut, settle_lost
 from adapters.sqlite.closing import stored_receipts
+from adapters.sqlite.gates import of_chat
 from adapters.sqlite.intake import save_draft
 from adapters.sqlite.lane_rows import load_principal, load_slot
 from adapters.sqlite.steps import TURN_STEPS, check_children
 from adapters.sqlite.transaction import Transaction
 from core.agent.steps import Finished, Replied, StepWrite
 from core.errors import Fenced
+from core.gates.chain import Unverified
+from core.gates.wanted import Wanted
 from core.goals.goal import Goal, GoalStatus
 from core.messages import LaneKey, SessionId, TurnId
 from core.ports import Usage
-from core.sessions.lane import Outcome, Rest, RowKind, Running, Turn, TurnEnded, WorkerReady
+from core.sessions.lane import Lane, Outcome, Rest, RowKind, Running, Turn, TurnEnded, WorkerReady
 from core.sessions.ports import (
     Begun,
     CallUsage,
@@ -222,10 +225,19 @@ def steered(conn: sqlite3.Connection, ref: TurnRef) -> tuple[Steered, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """When a turn is left, and whether the next one takes all messages that wait."""
+
+    now: float
+    collect: bool
+
+
 def end_turn(
-    conn: sqlite3.Connection, ref: TurnRef, ending: Ending, now: float, *, collect: bool
+    conn: sqlite3.Connection, ref: TurnRef, ending: Ending, gates: Wanted, *, way: Leaving
 ) -> tuple[Begun | Rest, Signals]:
-    """The whole of `Store.end_turn`, as one job."""
+    """The whole of `Store.end_turn`, as one job; `gates` are those of every chat."""
+    now = way.now
     tx = Transaction(conn, now, f"turn:{ref.turn}:end")
     found = conn.execute(
         "SELECT lane, session, attempt, phase, kind, seconds, receipts FROM turn WHERE id = ?",
@@ -264,9 +276,22 @@ def end_turn(
             answer=sha256(ending.answer.encode(errors="surrogatepass")).hexdigest(),
             idle=not receipts,
             reason=ending.reason,
+            ruling=ending.ruling or _unmet(conn, lane, ending, gates),
         ),
     )
-    return _next(tx, lane_key, collect=collect), tx.signals()
+    return _next(tx, lane_key, collect=way.collect), tx.signals()
+
+
+def _unmet(
+    conn: sqlite3.Connection, lane: Lane, ending: Ending, gates: Wanted
+) -> Unverified | None:
+    """What an answer to a goal lacks that no gate objects to: a turn may be over before its gates
+    have looked, and they may be changed meanwhile."""
+    goal = lane.slot.active
+    if goal is None:
+        return None
+    wanted = of_chat(conn, lane.key).on_top_of(gates).and_goal(goal.gates)
+    return wanted.unmet(ending.checked)
 
 
 def _answer(tx: Transaction, lane: LaneKey, ref: TurnRef, ending: Ending) -> None:

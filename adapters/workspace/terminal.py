@@ -50,6 +50,7 @@ class Background:
     id: str
     lane: LaneKey
     turn: int
+    workspace: Path
     command: str
     process: Process
 
@@ -59,6 +60,14 @@ class Background:
         code = self.process.exit_code
         state = "running" if code is None else f"exit {code}"
         return f"{self.id}: {state}, {self.process.seconds:.0f} s: {one_line(self.command)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that ran; `late` says that it was killed when its time had run out."""
+
+    process: Process
+    late: bool
 
 
 class Terminal:
@@ -134,12 +143,27 @@ class Terminal:
         sandboxed = self._options.sandbox is Sandboxing.BWRAP
         return notes(self._approval.guards(workspace), command, output) if sandboxed else ""
 
-    async def _finish(self, arguments: Run, context: ToolContext) -> Outcome:
-        limit = min(
-            arguments.timeout_s or self._options.timeout_s,
-            max(self._options.timeout_s, LONGEST_S),
+    async def run_chosen(self, command: str, context: ToolContext) -> Ended:
+        """Run a command that an owner has chosen once and for all, so that no policy looks at it.
+        Raises UserError where none can be run: without its sandbox, or in a guarded place."""
+        guard = await asyncio.to_thread(self._approval.guard, context.workspace)
+        if guard is not None:
+            raise UserError(guard.refusal)
+        await self._sandbox.check()
+        await asyncio.to_thread(prepare, context.workspace)
+        async with self._slots:
+            return await self._ended(command, context, self._options.timeout_s)
+
+    def busy(self, context: ToolContext) -> bool:
+        """Whether a background process runs that the lane started, or that works in its folder."""
+        return any(
+            own.process.exit_code is None
+            and (own.lane == context.address.key or own.workspace == context.workspace)
+            for own in self._background.values()
         )
-        process = self._launched(arguments.command, context.workspace)
+
+    async def _ended(self, command: str, context: ToolContext, limit: float) -> Ended:
+        process = self._launched(command, context.workspace)
         self._foreground[process] = context.turn
         late = False
         try:
@@ -152,6 +176,15 @@ class Terminal:
                 await process.end()
             finally:
                 self._foreground.pop(process, None)
+        return Ended(process, late)
+
+    async def _finish(self, arguments: Run, context: ToolContext) -> Outcome:
+        limit = min(
+            arguments.timeout_s or self._options.timeout_s,
+            max(self._options.timeout_s, LONGEST_S),
+        )
+        ended = await self._ended(arguments.command, context, limit)
+        process, late = ended.process, ended.late
         code = TIMED_OUT if late else process.exit_code
         said = f"[exit code {code}]"
         if late:
@@ -183,7 +216,7 @@ class Terminal:
                 f"\n{_list(running)}"
             )
         process = self._launched(command, context.workspace)
-        own = Background(next(self._ids), lane, context.turn, command, process)
+        own = Background(next(self._ids), lane, context.turn, context.workspace, command, process)
         self._background[own.id] = own
         self._forget(lane)
         try:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.gates.gate import GateEvent
 from core.ports import Usage, Waiting
 from core.transcript import ToolCall, ToolResult
 
@@ -85,6 +86,13 @@ class FoldFailed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class GateRan:
+    """A gate has looked at the turn's answer."""
+
+    event: GateEvent
+
+
 TurnEvent: TypeAlias = (
     ModelAsked
     | TextStreamed
@@ -95,6 +103,7 @@ TurnEvent: TypeAlias = (
     | StepDone
     | ContextFolded
     | FoldFailed
+    | GateRan
 )
 
 

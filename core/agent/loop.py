@@ -330,9 +330,10 @@ class _Turn:
         gates = self.agent.gates
         if gates is None:
             return answered
+        may_go_on = self.trace.n + 1 < self.agent.options.max_steps
         standing = Standing(
             bounces=self.trace.bounces,
-            budget=gates.max_bounces,
+            budget=gates.max_bounces if may_go_on else self.trace.bounces,
             repeated=self.trace.returned == (reply.text, len(self.trace.results)),
         )
         match await gates.judge(text, self.trace.results, standing):

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from itertools import chain
 
-from core.messages import Principal
+from core.messages import Principal, Sender
 
 UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
@@ -70,7 +70,7 @@ def foreign(text: str) -> bool:
     return not text.isascii()
 
 
-def name(person: Principal) -> str:
+def name(person: Principal | Sender) -> str:
     """A person's name, whatever they call themselves: letters, digits, spaces and hyphens."""
     return _named(person.name) or f"the person {_named(person.id) or 'without a name'}"
 

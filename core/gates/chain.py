@@ -56,12 +56,14 @@ class Bounce:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """It is delivered, with one line that says which gate and why. `unavailable` says that no gate
-    found anything wrong, but one could not look."""
+    """It is delivered, with one line that says which gate and why. `unavailable` says that no
+    gate found anything wrong, but one could not look. `shown` is what the agent reads of a
+    rejection, as data."""
 
     gate: Gate
     reason: str
     unavailable: bool = False
+    shown: str = ""
 
     @property
     def line(self) -> str:
@@ -76,6 +78,11 @@ class Blocked:
 
     gate: Gate
     reason: str
+
+    @property
+    def line(self) -> str:
+        """What stands below the answer."""
+        return f"⛔ Blocked: the {self.gate} gate says that this cannot be done: {self.reason}"
 
 
 Ruling: TypeAlias = Verified | Bounce | Unverified | Blocked
@@ -95,7 +102,7 @@ def rule(results: Sequence[tuple[Gate, Result]], standing: Standing) -> Ruling:
             case Impossible(reason):
                 return Blocked(gate, reason)
             case Rejected() if standing.over:
-                return Unverified(gate, result.reason)
+                return Unverified(gate, result.reason, shown=result.shown)
             case Rejected():
                 return Bounce(reflection(gate, result, standing))
             case _:

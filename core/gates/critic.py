@@ -19,10 +19,6 @@ from core.transcript import Json, User
 
 KEY = "gates.critic"
 REASON = 600
-TASK_BYTES = 6_000
-ANSWER_BYTES = 8_000
-RECEIPTS_SHOWN = 40
-OUTPUT_TOKENS = 400
 
 SYSTEM = (
     "You are the last check before an answer is delivered. You see the task, the answer that an"
@@ -50,6 +46,20 @@ NO_VERDICT = f"the critic's reply was no verdict, twice ({KEY}.model)"
 _LINE = re.compile(r"(APPROVE)|REJECT:[ \t]*(\S.*)")
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much a critic is shown: bytes of the task and of the answer, and calls."""
+
+    task: int
+    answer: int
+    receipts: int
+
+
+FULL = Sizes(task=6_000, answer=8_000, receipts=40)
+LOCAL = Sizes(task=2_000, answer=1_024, receipts=4)
+"""The embedded model's window is small."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticInput:
     """All that the critic is shown; `receipts` are oldest first, `instructions` the operator's."""
@@ -60,14 +70,14 @@ class CriticInput:
     instructions: str = ""
 
 
-def request(shown: CriticInput, timeout_s: float) -> Request:
+def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Request:
     """The one question."""
-    receipts = [receipt_line(seen) for seen in shown.receipts[-RECEIPTS_SHOWN:]]
+    receipts = [receipt_line(seen) for seen in shown.receipts[-sizes.receipts :]]
     left_out = len(shown.receipts) - len(receipts)
     head = [f"({left_out} earlier calls are left out)"] if left_out > 0 else []
     parts = [
-        f"The task:\n{fenced(clip(shown.task, TASK_BYTES))}",
-        f"The answer:\n{fenced(clip(shown.answer, ANSWER_BYTES))}",
+        f"The task:\n{fenced(clip(shown.task, sizes.task))}",
+        f"The answer:\n{fenced(clip(shown.answer, sizes.answer))}",
         "Receipts, oldest first:\n"
         + fenced("\n".join([*head, *receipts]) or "(no call was made)"),
     ]
@@ -77,8 +87,6 @@ def request(shown: CriticInput, timeout_s: float) -> Request:
         system=SYSTEM,
         messages=(User("\n\n".join(parts)),),
         schema=SCHEMA,
-        max_tokens=OUTPUT_TOKENS,
-        temperature=0.0,
         deadline_s=timeout_s,
     )
 

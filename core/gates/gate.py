@@ -97,3 +97,16 @@ def reason_of(result: Result) -> str:
 def told(event: GateEvent) -> str:
     """An event on one line: `[critic] REJECT: …`."""
     return f"[{event.gate}] {event.result}" + (f": {event.reason}" if event.reason else "")
+
+
+def shown(event: GateEvent) -> str:
+    """An event as the chat's progress message tells it."""
+    match event.gate, event.result:
+        case Gate.VERIFY, "passed":
+            return f"✅ {event.reason} passed"
+        case Gate.VERIFY, "skipped":
+            return f"✅ not checked again: {event.reason}"
+        case Gate.VERIFY, "failed":
+            return f"❌ {event.reason}"
+        case _:
+            return told(event)

@@ -14,29 +14,37 @@ KEY = "gates.verify"
 SHOWN = 3_000
 """The most characters of a failed command's output, from its end."""
 COMMAND = 120
+REASON = 600
 READING = frozenset(
     {"read_file", "list_files", "search_files", "think", "send_file", "ask", "processes"}
 )
-"""Tools that change nothing. Whatever is not here may have: a terminal, a child, a server."""
+"""Tools that change nothing. Whatever is not here may: a terminal, a child, a server."""
 
 
 async def verify(
-    commands: Sequence[str], runner: Commands, record: Record, context: ToolContext, *, fresh: bool
+    commands: Sequence[str], runner: Commands, record: Record, context: ToolContext
 ) -> Result:
-    """Run them. `fresh` says that they failed last time, or that something was changed in this
-    turn, so that they are not skipped."""
-    key = json.dumps(list(commands))
-    if not (fresh or runner.busy(context)) and await record.unchanged(context, key):
+    """Run them, unless nothing has changed since they passed. A pass that something else could
+    have been working under, a call of another turn or a process, is not one to rely on later."""
+    key = json.dumps(list(commands), ensure_ascii=False)
+    before, alive = record.quiet(context), runner.busy(context)
+    if not alive and await record.unchanged(context, key):
         return Skipped("nothing has changed since it passed")
     for command in commands:
-        context.progress(f"✅ checking: {one_line(command, COMMAND)}")
+        context.progress(f"🔎 {one_line(command, COMMAND)} …")
         end = await runner.run(context, command)
-        if not end.started:
-            return Unavailable(f"{one_line(end.output, SHOWN)} ({KEY})")
-        if end.exit_code != 0:
-            return rejected(command, end)
-    await record.passed(context, key)
-    return Passed(f"{len(commands)} of {len(commands)}")
+        if not end.started or end.exit_code != 0:
+            await record.forget(context, key)
+            return rejected(command, end) if end.started else unavailable(end.output)
+    still = before is not None and record.quiet(context) == before
+    relied_on = still and not alive and not runner.busy(context)
+    await (record.passed if relied_on else record.forget)(context, key)
+    return Passed(", ".join(one_line(command, COMMAND) for command in commands))
+
+
+def unavailable(why: str) -> Unavailable:
+    """A command that could not be started at all."""
+    return Unavailable(f"{one_line(why, REASON)} ({KEY})")
 
 
 def rejected(command: str, end: CommandEnd) -> Rejected:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from core.gates.chain import Blocked, Unverified
+from core.gates.gate import Gate
 from core.goals.contract import Budget
 from core.goals.goal import Goal, GoalStatus, Judgement, Slot, Stall
 from core.messages import Principal, Role, TurnId
@@ -41,6 +43,7 @@ def load(text: str) -> Slot:
             status=GoalStatus(goal.pop("status")),
             contract=tuple((key, value) for key, value in goal.pop("contract")),
             criteria=tuple(goal.pop("criteria")),
+            gates=tuple(goal.pop("gates", ())),
             budget=Budget(**goal.pop("budget")),
             judgement=_judgement(judgement) if judgement else None,
             stall=Stall(**goal.pop("stall")),
@@ -57,4 +60,12 @@ def _judgement(stored: dict[str, object]) -> Judgement:
         of_goal=bool(stored["of_goal"]),
         answer=str(stored["answer"]),
         idle=bool(stored["idle"]),
+        ruling=_ruling(stored.get("ruling")),
     )
+
+
+def _ruling(stored: object) -> Unverified | Blocked | None:
+    if not isinstance(stored, dict):
+        return None
+    gate = Gate(stored.pop("gate"))
+    return Unverified(gate, **stored) if "unavailable" in stored else Blocked(gate, **stored)

@@ -118,6 +118,25 @@ class ClearCriteria:
 
 
 @dataclass(frozen=True, slots=True)
+class AddGate:
+    """`/goal gate add <command>`."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListGates:
+    """`/goal gate list`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveGate:
+    """`/goal gate remove N`, counted from 1."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Misread:
     """The line looks like a subcommand but cannot be used; `text` says what would fit."""
 
@@ -139,6 +158,9 @@ GoalCommand: TypeAlias = (
     | ListCriteria
     | RemoveCriterion
     | ClearCriteria
+    | AddGate
+    | ListGates
+    | RemoveGate
     | Misread
 )
 
@@ -152,10 +174,7 @@ _WORDS: dict[str, GoalCommand] = {
     "accept": AcceptDraft(),
 }
 _BUDGET_USAGE = "Usage: /goal budget turns=N tokens=N cost=N time=2h (each one optional)."
-_NO_GATES = (
-    "This version has no gates yet; a later one will run them. Nothing was changed. To have the "
-    "judge see such a check, add it as a criterion: /subgoal <check>."
-)
+_GATE_USAGE = "Usage: /goal gate add <command>, /goal gate list, /goal gate remove N."
 _GATE = re.compile(r"(?:list|remove(?:\s+\d+)?|add(?:\s.*)?)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -174,11 +193,24 @@ def read_goal(argument: str) -> GoalCommand:
         case "draft" if rest:
             return DraftGoal(rest)
         case "gate" if _GATE.fullmatch(rest):
-            return Misread(_NO_GATES)
+            return _read_gate(rest)
         case "draft" | "budget" | "wait" if not rest:
             return Misread("Usage: /goal draft <text>, /goal wait <duration, as 10m>.")
         case _:
             return _read_set(argument)
+
+
+def _read_gate(rest: str) -> GoalCommand:
+    word, argument = (*rest.split(maxsplit=1), "", "")[:2]
+    match word.lower():
+        case "" | "list":
+            return ListGates()
+        case "add" if argument:
+            return AddGate(argument)
+        case "remove" if argument:
+            return RemoveGate(int(argument[:12]))
+        case _:
+            return Misread(_GATE_USAGE)
 
 
 def _read_set(argument: str) -> GoalCommand:

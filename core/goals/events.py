@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from core.gates.chain import Blocked, Unverified
 from core.goals.contract import Budget
 from core.messages import Principal, Role, TurnId
 
@@ -58,6 +59,13 @@ class CriteriaChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class GatesChanged:
+    """The commands that must succeed before the judge is asked are now these."""
+
+    gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PersonSpoke:
     """Someone with this role sent a message into the session."""
 
@@ -68,7 +76,8 @@ class PersonSpoke:
 class TurnFinished:
     """A turn of the session ended with an answer, or was cut by a person's interruption.
 
-    `of_goal` is the id of the goal whose turn it was, None for a person's turn.
+    `of_goal` is the id of the goal whose turn it was, None for a person's turn. `ruling` is what
+    the gates say against the answer.
     """
 
     turn: TurnId
@@ -76,6 +85,7 @@ class TurnFinished:
     seconds: float
     answer: str = ""
     idle: bool = False
+    ruling: Unverified | Blocked | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +180,7 @@ GoalEvent: TypeAlias = (
     | GoalCleared
     | BudgetChanged
     | CriteriaChanged
+    | GatesChanged
     | PersonSpoke
     | TurnFinished
     | TurnFailed
@@ -193,10 +204,11 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Queue the next goal turn."""
+    """Queue the next goal turn. `shown` is what a gate has found, as data."""
 
     number: int
     reason: str
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core.gates.chain import Blocked, Unverified
 from core.goals.contract import Budget
 from core.messages import Principal, Role, TurnId, lowest
 
@@ -24,7 +25,8 @@ class Judgement:
     """An open question to the judge about the turns since its last word.
 
     `id` is the newest of `turns`. `answer` is a digest of that turn's answer and `idle` is true
-    when none of the turns called a tool; both feed the stall guard.
+    when none of the turns called a tool; both feed the stall guard. `ruling` is what the gates
+    say against the newest turn's answer.
     """
 
     id: TurnId
@@ -32,6 +34,18 @@ class Judgement:
     of_goal: bool
     answer: str = ""
     idle: bool = False
+    ruling: Unverified | Blocked | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the gates have given the verdict: a rejected answer needs no judge."""
+        match self.ruling:
+            case Unverified(unavailable=unavailable):
+                return not unavailable
+            case Blocked():
+                return True
+            case None:
+                return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,8 @@ class Goal:
     """Whether its setter might no longer use the bot when its last turn came due."""
     contract: tuple[tuple[str, str], ...] = ()
     criteria: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    """Commands that must succeed before the judge is asked."""
     status: GoalStatus = GoalStatus.ACTIVE
     budget: Budget = field(default_factory=Budget)
     turns: int = 0
@@ -72,6 +88,8 @@ class Goal:
     """The judge's replies in a row that were no verdict."""
     failed: int = 0
     """The judge's calls in a row that failed; a call of either kind ends the row of the other."""
+    unlooked: int = 0
+    """The turns in a row whose gates could not look."""
     stall: Stall = Stall()
 
     @property

@@ -6,10 +6,12 @@ nothing: it is given what happened and answers with the new slot and with what t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
+from core.gates.chain import Blocked, Unverified
+from core.gates.gate import Gate
 from core.goals import texts
 from core.goals.events import (
     Announce,
@@ -17,6 +19,7 @@ from core.goals.events import (
     CancelContinuation,
     Continue,
     CriteriaChanged,
+    GatesChanged,
     GoalCleared,
     GoalEffect,
     GoalEvent,
@@ -43,6 +46,7 @@ MAX_WAIT_S = 1800.0
 """The longest a goal may rest by `/goal wait` or by its judge's word."""
 UNREADABLE_LIMIT = 3
 FAILED_LIMIT = 5
+UNLOOKED_LIMIT = 3
 STALL_LIMIT = 3
 
 #: Every status change that can ever happen. The docs' diagram is drawn from this table and a
@@ -91,20 +95,31 @@ def advance(slot: Slot, event: GoalEvent) -> Change:
             return _take_up(slot, goal, event)
         case GoalPaused() | GoalResumed() | GoalCleared() | WaitAsked():
             return _ordered(slot, goal, event)
-        case BudgetChanged() | CriteriaChanged():
+        case BudgetChanged() | CriteriaChanged() | GatesChanged():
             return replace(slot, goal=_amend(goal, event)), ()
         case _:
             assert_never(event)
 
 
-def _amend(goal: Goal, event: BudgetChanged | CriteriaChanged) -> Goal:
+def _amend(goal: Goal, event: BudgetChanged | CriteriaChanged | GatesChanged) -> Goal:
     match event:
         case BudgetChanged(budget):
             return replace(goal, budget=budget)
         case CriteriaChanged(criteria, heard):
             return replace(goal, criteria=criteria, floor=lowest(goal.floor, heard))
+        case GatesChanged(gates):
+            return replace(goal, gates=gates, judgement=_with_gates(goal, gates))
         case _:
             assert_never(event)
+
+
+def _with_gates(goal: Goal, gates: Sequence[str]) -> Judgement | None:
+    """The open question when other gates hold: a new one has not looked at what was done."""
+    asked, new = goal.judgement, [gate for gate in gates if gate not in goal.gates]
+    if asked is None or asked.ruling is not None or not new:
+        return asked
+    ruling = Unverified(Gate.VERIFY, f"`{new[0]}` has not been run", unavailable=True)
+    return replace(asked, ruling=ruling)
 
 
 def _set(slot: Slot, event: GoalSet) -> Change:
@@ -163,6 +178,7 @@ def _resume(slot: Slot, goal: Goal, by: Principal, *, idle: bool) -> Change:
         floor=by.role,
         unreadable=0,
         failed=0,
+        unlooked=0,
         stall=Stall(),
     )
     if not idle:
@@ -232,8 +248,11 @@ def _turn_ended(slot: Slot, goal: Goal, event: TurnFinished | TurnFailed | TurnS
         of_goal=of_goal or (before.of_goal if before else False),
         answer=event.answer,
         idle=event.idle and (before.idle if before else True),
+        ruling=event.ruling,
     )
-    goal = replace(goal, judgement=judgement, wait_until=None)
+    looked = event.ruling is None or judgement.settled
+    unlooked = 0 if looked else goal.unlooked + 1
+    goal = replace(goal, judgement=judgement, wait_until=None, unlooked=unlooked)
     return replace(slot, goal=goal), (CancelContinuation(), SetTimer(None))
 
 
@@ -246,21 +265,36 @@ def _judged(slot: Slot, goal: Goal, event: Judged) -> Change:
         return slot, ()  # of a goal, or of a time before a pause, that is over
     if open_ is None or open_.id != event.judgement or goal.status is not GoalStatus.ACTIVE:
         return slot, ()  # a newer turn has replaced the question
+    match open_.ruling:
+        case Blocked(reason=reason):
+            return _leave(slot, goal, GoalStatus.BLOCKED, texts.blocked(reason), reason)
+        case Unverified(unavailable=False) as ruling:
+            reason = texts.not_passed(ruling.gate, ruling.reason)
+            goal = _stalling(goal, open_, reason)
+            return _not_done(slot, goal, reason, event.now, shown=ruling.shown)
+        case _:
+            return _heard(slot, goal, open_, event)
+
+
+def _heard(slot: Slot, goal: Goal, open_: Judgement, event: Judged) -> Change:
+    """The judge's word; closed for claiming done where a gate could not look."""
     match event.word:
         case Verdict(blocked=True, reason=reason):
             return _leave(slot, goal, GoalStatus.BLOCKED, texts.blocked(reason), reason)
-        case Verdict(done=True, reason=reason):
+        case Verdict(done=True, reason=reason) if open_.ruling is None:
             return _leave(slot, goal, GoalStatus.DONE, texts.achieved(reason), reason)
-        case Verdict(reason=reason):
+        case Verdict(done=done, reason=reason):
+            if done and open_.ruling is not None:
+                reason = texts.not_looked(open_.ruling.gate, open_.ruling.reason)
             goal = _stalling(replace(goal, unreadable=0, failed=0), open_, reason)
+            return _not_done(slot, goal, reason, event.now, event.word.wait_s)
         case Unreadable():
             goal = _stalling(replace(goal, unreadable=goal.unreadable + 1, failed=0), open_, "")
         case Unavailable():
             goal = _stalling(replace(goal, unreadable=0, failed=goal.failed + 1), open_, "")
         case _:
             assert_never(event.word)
-    wait_s = event.word.wait_s if isinstance(event.word, Verdict) else 0.0
-    return _not_done(slot, goal, event.word.reason, event.now, wait_s)
+    return _not_done(slot, goal, event.word.reason, event.now)
 
 
 def _stalling(goal: Goal, judged: Judgement, reason: str) -> Goal:
@@ -272,19 +306,13 @@ def _stalling(goal: Goal, judged: Judgement, reason: str) -> Goal:
     return replace(goal, stall=Stall(judged.answer, reason, count))
 
 
-def _not_done(slot: Slot, goal: Goal, reason: str, now: float, wait_s: float) -> Change:
+def _not_done(
+    slot: Slot, goal: Goal, reason: str, now: float, wait_s: float = 0.0, shown: str = ""
+) -> Change:
+    if line := _stuck(goal, reason):
+        goal = replace(goal, judgement=None, reason=reason)
+        return _leave(slot, goal, GoalStatus.PAUSED, line)
     goal = replace(goal, judgement=None, reason=reason)
-    used, limit = goal.turns, goal.budget.turns
-    if goal.unreadable >= UNREADABLE_LIMIT or goal.failed >= FAILED_LIMIT:
-        return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(_judge_fault(goal, reason)))
-    if goal.stall.count >= STALL_LIMIT:
-        line = (
-            f"{STALL_LIMIT} turns in a row gave the same answer without using any tool "
-            f"(the judge: {reason}). Say what is missing, then /goal resume."
-        )
-        return _leave(slot, goal, GoalStatus.PAUSED, texts.paused(line))
-    if used >= limit:
-        return _leave(slot, goal, GoalStatus.PAUSED, texts.out_of_turns(used, limit))
     if goal.wait_until is not None:  # a person's rest goes before the judge's
         left = max(0.0, goal.wait_until - now)
         return replace(slot, goal=goal), (Announce(texts.waiting(left, reason)),)
@@ -293,9 +321,25 @@ def _not_done(slot: Slot, goal: Goal, reason: str, now: float, wait_s: float) ->
         goal = replace(goal, wait_until=now + rest)
         announce = Announce(texts.waiting(rest, reason))
         return replace(slot, goal=goal), (announce, SetTimer(goal.wait_until))
-    goal, order = _next(goal, reason)
-    announce = Announce(texts.continuing(used, limit, reason))
+    announce = Announce(texts.continuing(goal.turns, goal.budget.turns, reason))
+    goal, order = _next(goal, reason, shown)
     return replace(slot, goal=goal), (announce, order)
+
+
+def _stuck(goal: Goal, reason: str) -> str:
+    """Why a goal whose last turn was not the end of it is paused, "" when it goes on."""
+    used, limit = goal.turns, goal.budget.turns
+    if goal.unreadable >= UNREADABLE_LIMIT or goal.failed >= FAILED_LIMIT:
+        return texts.paused(_judge_fault(goal, reason))
+    ruling = goal.judgement.ruling if goal.judgement else None
+    if goal.unlooked >= UNLOOKED_LIMIT and ruling is not None:
+        return texts.paused(texts.gate_fault(ruling.gate, ruling.reason, goal.unlooked))
+    if goal.stall.count >= STALL_LIMIT:
+        return texts.paused(
+            f"{STALL_LIMIT} turns in a row gave the same answer without using any tool "
+            f"(the judge: {reason}). Say what is missing, then /goal resume."
+        )
+    return texts.out_of_turns(used, limit) if used >= limit else ""
 
 
 def _judge_fault(goal: Goal, reason: str) -> str:
@@ -306,10 +350,10 @@ def _judge_fault(goal: Goal, reason: str) -> str:
     return f"{what}. Set auxiliary.goal_judge to another model, then /goal resume."
 
 
-def _next(goal: Goal, reason: str) -> tuple[Goal, Continue]:
+def _next(goal: Goal, reason: str, shown: str = "") -> tuple[Goal, Continue]:
     number = goal.continuations + 1
     goal = replace(goal, continuations=number, judgement=None, wait_until=None)
-    return goal, Continue(number, reason)
+    return goal, Continue(number, reason, shown)
 
 
 def _leave(slot: Slot, goal: Goal, to: GoalStatus, line: str, reason: str | None = None) -> Change:

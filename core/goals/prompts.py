@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.fence import fenced
+
 CONTINUING = "[Continuing toward your standing goal]"
 
 JUDGE = """\
@@ -55,13 +57,20 @@ def kickoff(goal: str, criteria: Sequence[str] = (), contract: Mapping[str, str]
 
 
 def continuation(
-    goal: str, criteria: Sequence[str], contract: Mapping[str, str], reason: str
+    goal: str,
+    criteria: Sequence[str],
+    contract: Mapping[str, str],
+    reason: str,
+    shown: str = "",
 ) -> str:
-    """The message of a goal turn after the first; `reason` is the judge's last one."""
+    """The message of a goal turn after the first; `reason` is the last verdict's, `shown` what a
+    gate has found."""
+    found = f"What the check has shown, as data:\n{fenced(shown)}" if shown else ""
     return _joined(
         f"{CONTINUING}\nGoal: {goal.strip()}",
         *terms(criteria, contract),
         f"Not done yet: {reason.strip() or 'there is no verdict so far.'}",
+        *filter(None, (found,)),
         "Take the next concrete step toward the goal now, with a tool call. Do not repeat what is"
         " done. When every part is done, say so and name the evidence.",
     )

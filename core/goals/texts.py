@@ -110,6 +110,24 @@ def cost_cap_cannot_hold(model: str) -> str:
     )
 
 
+def not_passed(gate: str, reason: str) -> str:
+    """The verdict on a turn whose answer a gate has rejected."""
+    return f"the {gate} gate did not pass: {reason}"
+
+
+def not_looked(gate: str, reason: str) -> str:
+    """The verdict on a turn that the judge would have called the last."""
+    return f"it may be done, but the {gate} gate could not look: {reason}"
+
+
+def gate_fault(gate: str, reason: str, times: int) -> str:
+    """The reason of a pause when a gate cannot do its work."""
+    return (
+        f"the {gate} gate could not look {times} times in a row ({reason}). "
+        f"Mend that or change gates.{gate}, then /goal resume."
+    )
+
+
 def blocked(reason: str) -> str:
     """The line when the judge sees no way on."""
     return (

@@ -18,6 +18,7 @@ from core.sessions import reports
 from core.sessions.answer_control import ANSWERS
 from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order
+from core.sessions.gate_control import GATES
 from core.sessions.goal_control import obey_goal
 from core.sessions.house_control import HOUSE
 from core.sessions.lane import (
@@ -39,7 +40,7 @@ from core.sessions.lane import (
 )
 from core.sessions.machine import tell_goal
 
-TABLE = {**HOUSE, **ANSWERS}
+TABLE = {**HOUSE, **ANSWERS, **GATES}
 """The commands that other modules carry out, by name."""
 
 

@@ -9,6 +9,8 @@ from typing import Protocol
 from core.commands import Invocation
 from core.escalations.asking import Asking
 from core.escalations.routing import Scene
+from core.gates.gate import GateEvent
+from core.gates.wanted import ChatGates, Wanted
 from core.goals.contract import MAX_BYTES, Budget, SetGoal
 from core.messages import LaneKey, Principal, SessionId
 from core.pairing import Book
@@ -98,7 +100,8 @@ class House:
     `aides` are the models beside it that a goal pays for: those that judge and sum up. `priced`
     says of any of these whether its price is known, nothing among them. `judge_reads` is the most
     that the configured judge takes of a goal with its contract and criteria, in bytes of UTF-8;
-    see `core.goals.judge.judge_reads`. `asking` holds for what people are asked.
+    see `core.goals.judge.judge_reads`. `asking` holds for what people are asked. `gates` are those
+    of every chat.
     """
 
     models: tuple[str, ...] = ()
@@ -109,6 +112,7 @@ class House:
     priced: Callable[[str], bool] = _known
     judge_reads: int = MAX_BYTES
     asking: Asking = field(default_factory=Asking)
+    gates: Wanted = field(default_factory=Wanted)
 
 
 class Facts(Protocol):
@@ -149,6 +153,14 @@ class Facts(Protocol):
 
     def workspace(self) -> str:
         """The folder that the lane was bound to, "" for none."""
+        ...
+
+    def chat_gates(self) -> ChatGates:
+        """The gates that were set in the lane's chat."""
+        ...
+
+    def gate_events(self) -> tuple[GateEvent, ...]:
+        """What gates did in the lane's running turn, or in its last one."""
         ...
 
     def book(self) -> Book:

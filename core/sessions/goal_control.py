@@ -10,6 +10,7 @@ from core.goals.contract import (
     MAX_BYTES,
     AcceptDraft,
     AddCriterion,
+    AddGate,
     Budget,
     ChangeBudget,
     ClearCriteria,
@@ -17,9 +18,11 @@ from core.goals.contract import (
     DraftGoal,
     GoalCommand,
     ListCriteria,
+    ListGates,
     Misread,
     PauseGoal,
     RemoveCriterion,
+    RemoveGate,
     ResumeGoal,
     SetGoal,
     ShowGoal,
@@ -43,6 +46,7 @@ from core.messages import Role
 from core.rights import Right, may
 from core.sessions.denial import deny
 from core.sessions.facts import Facts, Order, Spent
+from core.sessions.goal_gates import change_gates, listed
 from core.sessions.lane import (
     Change,
     Drop,
@@ -158,6 +162,8 @@ def _with_goal(lane: Lane, goal: Goal, order: Order, command: GoalCommand, facts
         case AddCriterion() | ListCriteria() | RemoveCriterion() | ClearCriteria():
             limit = facts.house.judge_reads
             return _criteria(lane, goal, command, order.by.role, limit)
+        case AddGate() | ListGates() | RemoveGate():
+            return change_gates(lane, goal, command, order.by.role)
         case SetGoal() | AcceptDraft() | DraftGoal() | Misread():
             return lane, ()  # answered before: they need no goal
         case _:
@@ -300,6 +306,8 @@ def show(lane: Lane, goal: Goal, spent: Spent, now: float) -> str:
     lines.extend(f"{key}: {text}" for key, text in goal.contract)
     if goal.criteria:
         lines.append(_listed(goal.criteria))
+    if goal.gates:
+        lines.append(listed(goal.gates))
     lines.append(f"Budget: {_budget(goal.budget)}.")
     return "\n".join(lines)
 

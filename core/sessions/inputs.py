@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import PurePosixPath
 
+from core.escalations import shown
 from core.goals import prompts
 from core.goals.goal import Goal
 from core.messages import Attachment, Message
@@ -21,11 +22,12 @@ INBOX_FOLDER = "inbox"
 
 
 def payload_of(message: Message, *, text: str, shared: bool) -> dict[str, Json]:
-    """What is stored of a message; `shared` says that several people write in the lane."""
+    """What is stored of a message; `shared` says that several people write in the lane. Whatever
+    they call themselves, a name is only letters: it must not read as a line of the host."""
     attachments: list[Json] = [asdict(item) for item in message.attachments]
     return {
         "text": text,
-        "name": message.sender.name if shared else "",
+        "name": shown.name(message.sender) if shared else "",
         "quoted": message.quoted,
         "remote": message.remote,
         "attachments": attachments,
@@ -59,10 +61,10 @@ def render(kind: RowKind, payload: Mapping[str, Json], seq: int, goal: Goal | No
         case RowKind.KICKOFF if goal is not None:
             return User(prompts.kickoff(goal.text, goal.criteria, dict(goal.contract)))
         case RowKind.CONTINUATION if goal is not None:
-            reason = str(payload.get("reason", ""))
-            return User(
-                prompts.continuation(goal.text, goal.criteria, dict(goal.contract), reason)
-            )
+            reason, shown = str(payload.get("reason", "")), str(payload.get("shown", ""))
+            contract = dict(goal.contract)
+            text = prompts.continuation(goal.text, goal.criteria, contract, reason, shown)
+            return User(text)
         case _:
             return User(_message(payload, seq))
 

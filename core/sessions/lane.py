@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from core.escalations.routing import Resolution
+from core.gates.chain import Blocked, Unverified
 from core.goals.events import Judged, TimerFired
 from core.goals.goal import Slot
 from core.messages import Button, LaneKey, Principal, SessionId, TurnId
@@ -241,7 +242,8 @@ class Outcome(StrEnum):
 class TurnEnded:
     """The shell is done with a turn; `reason` says why it failed, for the person.
 
-    `answer` is a digest of the answer, `idle` says that no tool was called.
+    `answer` is a digest of the answer, `idle` says that no tool was called, `ruling` is what the
+    gates say against the answer.
     """
 
     turn: TurnId
@@ -251,6 +253,7 @@ class TurnEnded:
     answer: str = ""
     idle: bool = False
     reason: str = ""
+    ruling: Unverified | Blocked | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from core.goals.events import (
     TurnFailed,
     TurnFinished,
     TurnStopped,
+    Verdict,
 )
 from core.goals.goal import GoalStatus
 from core.messages import Button, Principal, lowest
@@ -134,14 +135,14 @@ def _carry_out(lane: Lane, order: GoalEffect) -> Change:
             if goal and goal.status in {GoalStatus.PAUSED, GoalStatus.BLOCKED}:
                 buttons = CARD_PAUSED
             return lane, (Post(text, card, buttons),)
-        case Continue(number, reason) if goal is not None:
+        case Continue(number, reason, shown) if goal is not None:
             generation = lane.slot.generation
             row = Enqueue(
                 kind=RowKind.CONTINUATION,
                 prio=Prio.CONTINUATION,
                 principal=goal.setter,
                 dedupe=f"cont:{goal.id}:{generation}:{number}",
-                payload={"reason": reason},
+                payload={"reason": reason, **({"shown": shown} if shown else {})},
                 goal=goal.id,
                 generation=generation,
             )
@@ -222,7 +223,8 @@ def _next(lane: Lane, event: WorkerReady) -> Change:
     goal = lane.slot.active
     ready = [row for row in lane.waiting if row not in answers]
     if lane.asking or not ready or goal is None or goal.judgement is not None:
-        return lane, (*dropped, Rest(None), *_judge(lane))
+        lane, effects = _judge(lane, event.now)
+        return lane, (*dropped, *effects)
     if goal.turns >= goal.budget.turns:  # the budget was lowered meanwhile
         line = texts.out_of_turns(goal.turns, goal.budget.turns)
         lane, effects = tell_goal(lane, GoalPaused(line))
@@ -267,11 +269,16 @@ def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Chang
     return lane, (*effects, *begun)
 
 
-def _judge(lane: Lane) -> Effects:
+def _judge(lane: Lane, now: float) -> Change:
+    """Have the turns judged that no verdict covers yet. What the gates have settled needs no
+    judge, and the lane goes on."""
     goal = lane.slot.active
     if goal is None or goal.judgement is None or lane.asking:
-        return ()
-    return (CallJudge(),)
+        return lane, (Rest(None),)
+    if not goal.judgement.settled:
+        return lane, (Rest(None), CallJudge())
+    word = Verdict(done=False, reason=goal.reason)
+    return tell_goal(lane, Judged(goal.id, lane.slot.generation, goal.judgement.id, word, now))
 
 
 def _current(lane: Lane, row: Row) -> bool:
@@ -406,6 +413,7 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 seconds=event.seconds,
                 answer=event.answer,
                 idle=event.idle,
+                ruling=event.ruling,
             )
             return tell_goal(lane, finished)
         case Outcome.FAILED | Outcome.CAPPED | Outcome.REVOKED:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 from core.agent.steps import Step, StepWrite
 from core.escalations.desk import Asked
 from core.escalations.record import Escalation
+from core.gates.chain import Blocked, Unverified
 from core.goals.contract import SetGoal
 from core.goals.events import Word
 from core.goals.goal import Goal
@@ -122,7 +123,9 @@ class Ending:
     the platform, with its buttons; both are dropped when the turn was stopped meanwhile.
 
     `spent` are the calls that were not reserved and that no `record` has kept; `counted` is the
-    provider's count of the session's tokens, 0 to keep the last one.
+    provider's count of the session's tokens, 0 to keep the last one. `ruling` is what the gates
+    say against the answer; where they say nothing, `checked` are the commands that it passed, and
+    None says that no gate was asked.
     """
 
     outcome: Outcome
@@ -134,6 +137,8 @@ class Ending:
     spent: tuple[CallUsage, ...] = ()
     counted: int = 0
     draft: SetGoal | None = None
+    ruling: Unverified | Blocked | None = None
+    checked: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.gates.gate import GateEvent, told
 from core.goals import texts
 from core.goals.goal import GoalStatus
 from core.messages import Address, LaneKey, Principal, Role
@@ -11,6 +12,8 @@ from core.rights import Right, may
 from core.sessions.facts import Facts, ModelSpent, Order, SessionFact, Used
 from core.sessions.goal_control import status
 from core.sessions.lane import Idle, Lane
+
+GATES_SHOWN = 6
 
 
 def sessions(lane: Lane, found: Sequence[SessionFact]) -> str:
@@ -56,7 +59,21 @@ def status_of(lane: Lane, order: Order, facts: Facts) -> str:
     goal = lane.slot.goal
     if goal is not None and goal.status is not GoalStatus.CLEARED:
         lines.append(status(lane, goal, facts.spent(goal.id), order.now))
+    lines.extend(gate_lines(facts.gate_events()))
     return "\n".join(lines)
+
+
+def gate_lines(events: Sequence[GateEvent]) -> list[str]:
+    """What gates did in a turn, the latest last; none for none."""
+    if not events:
+        return []
+    left_out = len(events) - GATES_SHOWN
+    head = [f"… {left_out} more"] if left_out > 0 else []
+    shown = [
+        f"{told(event)} (bounce {event.bounce} of {event.budget}, {event.ms / 1000:.1f}s)"
+        for event in events[-GATES_SHOWN:]
+    ]
+    return ["Gates of the last turn:", *head, *shown]
 
 
 def usage(lane: Lane, role: Role, used: Used) -> str:

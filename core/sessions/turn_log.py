@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from core.agent.sizes import request_size
@@ -128,22 +128,40 @@ class StoredLog:
     def __init__(self, store: Store, ref: TurnRef, begun: Begun, clock: Clock) -> None:
         self._store = store
         self._ref = ref
-        self._books = Books(store if begun.bound else None, ref, clock)
+        self._caps = store if begun.bound else None
+        self._clock = clock
+        self._started = clock.monotonic()
+        self._books = self._new_books("agent")
+        self._others: list[Books] = []
         self._offered: Sequence[int] = ()
+        self.heard: tuple[User, ...] = tuple(m for step in begun.steps for m in step.injected)
+        """What entered the turn since it began: people's messages and the host's own."""
+
+    def _new_books(self, purpose: str) -> Books:
+        return Books(self._caps, self._ref, self._clock, purpose=purpose, started=self._started)
+
+    def books(self, purpose: str) -> Books:
+        """Books for other calls of the turn than its agent's; its steps keep what they hold."""
+        self._others.append(made := self._new_books(purpose))
+        return made
 
     @property
     def spent(self) -> tuple[CallUsage, ...]:
         """What calls without a reservation have used since the last `record`."""
-        return self._books.spent
+        return tuple(call for books in (self._books, *self._others) for call in books.spent)
 
     async def record(self, *writes: StepWrite) -> None:
         """See `TurnLog.record`."""
         injected = any(isinstance(write, Injected) for write in writes)
         claim = self._offered if injected else ()
-        with self._books.hand_over() as unwritten:
-            await self._store.record(self._ref, writes, spent=unwritten.spent, claim=claim)
+        with ExitStack() as kept:
+            all_ = (self._books, *self._others)
+            unwritten = [kept.enter_context(books.hand_over()) for books in all_]
+            spent = tuple(call for one in unwritten for call in one.spent)
+            await self._store.record(self._ref, writes, spent=spent, claim=claim)
         if injected:
             self._offered = ()
+        self.heard += tuple(write.message for write in writes if isinstance(write, Injected))
 
     async def steered(self) -> tuple[User, ...]:
         """See `TurnLog.steered`."""

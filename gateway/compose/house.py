@@ -10,6 +10,7 @@ from pathlib import Path
 from adapters.sqlite.store import SqliteStore
 from core.escalations.asking import Asking
 from core.escalations.record import Purpose
+from core.gates.wanted import Wanted
 from core.goals.judge import JudgeProfile, judge_reads
 from core.messages import LaneKey, Role
 from core.ports import Clock
@@ -30,16 +31,23 @@ def house(settings: Settings, *, local: bool, home: Callable[[LaneKey], Path]) -
     at_work = {job: chosen(settings, job) for job in jobs(settings)}
     by_name = {choice.name: choice for choice in (*at_work.values(), *can_be_called)}
     judge = at_work["goal_judge"]
+    idle = {"agent"} if settings.gates.critic.enabled else {"agent", "critic"}
     return House(
         models=tuple(choice.name for choice in can_be_called),
         model=chosen(settings, "agent").name,
         folders=tuple(map(str, settings.workspace.allow)),
         home=lambda lane: str(home(lane)),
-        aides=tuple(choice.name for job, choice in at_work.items() if job != "agent"),
+        aides=tuple(at_work[job].name for job in at_work if job not in idle),
         priced=lambda name: price_known(by_name[name]),
         judge_reads=judge_reads(JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL),
         asking=_asking(settings.escalations),
+        gates=gates_of(settings),
     )
+
+
+def gates_of(settings: Settings) -> Wanted:
+    """The gates of every chat."""
+    return Wanted(verify=settings.gates.verify, critic=settings.gates.critic.enabled)
 
 
 def _asking(escalations: Escalations) -> Asking:

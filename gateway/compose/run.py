@@ -15,12 +15,15 @@ import structlog
 
 from adapters.sqlite.dispatcher import LocalDispatcher
 from adapters.sqlite.store import SqliteStore
+from adapters.workspace.gates import WorkspaceCommands
 from adapters.workspace.listing import snapshot
 from adapters.workspace.options import Danger, Sandboxing, WorkspaceOptions
 from adapters.workspace.orphans import end_orphans
 from adapters.workspace.tools import workspace_tools
 from adapters.workspace.workspace import bind, home_of, share_home
 from core.errors import UserError
+from core.gates.critic import FULL, LOCAL
+from core.gates.keeper import Critic
 from core.goals.contract import Budget
 from core.goals.judge import JudgeProfile, WorkspaceFile
 from core.messages import Address, LaneKey, PlatformName, SendFile
@@ -32,7 +35,7 @@ from gateway.card import Cards
 from gateway.clock import SystemClock
 from gateway.compose.equipment import Books, Channels, Equipment
 from gateway.compose.folders import MAIN_CHAT, folder_of
-from gateway.compose.house import control, house, offered
+from gateway.compose.house import control, gates_of, house, offered
 from gateway.compose.models import Models
 from gateway.compose.others import LateRunners, mcp_servers
 from gateway.compose.setup import (
@@ -50,6 +53,7 @@ from gateway.control.server import ControlServer
 from gateway.delivery import Delivery
 from gateway.desk import ChatDesk
 from gateway.drafting import Drafter
+from gateway.gatehouse import Gatehouse
 from gateway.headless.watch import Watch, Watched
 from gateway.health.vitals import Vitals
 from gateway.judging import Court
@@ -214,6 +218,7 @@ class _Builder:
             roles=access,
             narrator=narrator,
             drafter=self._drafter(),
+            gates=self._gatehouse(),
         )
         self._lanes.attach(
             self._worker(around, equipment),
@@ -368,6 +373,19 @@ class _Builder:
             profile=JudgeProfile.LOCAL if judge.local else JudgeProfile.FULL,
             timeout_s=self._settings.auxiliary.goal_judge.timeout_s,
         )
+
+    def _gatehouse(self) -> Gatehouse:
+        settings, choice = self._settings, chosen(self._settings, "critic")
+        named, task = settings.gates.critic, settings.auxiliary.critic
+        critic = Critic(
+            model=self._model("critic"),
+            instructions=named.instructions,
+            timeout_s=named.timeout_s or task.timeout_s,
+            sizes=LOCAL if choice.local else FULL,
+        )
+        wanted, commands = gates_of(settings), WorkspaceCommands(self._tools.terminal)
+        bounces = settings.gates.max_bounces
+        return Gatehouse(wanted, critic, bounces, commands, self._store.gates, self._clock)
 
     def _drafter(self) -> Drafter:
         judge = self._settings.auxiliary.goal_judge

@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 from gateway.settings.schema import Model, Provider, Settings, Task
 from gateway.settings.work import OF_SERVER
 
-Job: TypeAlias = Literal["agent", "goal_judge", "compaction", "acceptance_judge"]
+Job: TypeAlias = Literal["agent", "goal_judge", "compaction", "acceptance_judge", "critic"]
 """What the settings choose a model for."""
 Purpose: TypeAlias = Job | Literal["child", "overseer"]
 """What a model is called for."""
-JOBS: tuple[Job, ...] = ("agent", "goal_judge", "compaction", "acceptance_judge")
+JOBS: tuple[Job, ...] = ("agent", "goal_judge", "compaction", "acceptance_judge", "critic")
 LOCAL_TOOLSETS = ("terminal", "file")
 """The embedded model takes few tools."""
 
@@ -52,6 +52,11 @@ def chosen(settings: Settings, job: Job) -> Choice:
         case "acceptance_judge":
             judge = settings.auxiliary.acceptance_judge
             return _of_task(settings, judge, _lowest_tier(settings, independent=True))
+        case "critic":
+            if settings.gates.critic.model is not None:
+                return catalogue(settings, settings.gates.critic.model)
+            default = settings.agent.model or next(iter(settings.models))
+            return _of_task(settings, settings.auxiliary.critic, default)
 
 
 def raw(settings: Settings, provider: str, model_id: str, tier: int | None = None) -> Choice:

@@ -20,8 +20,6 @@ ANY = "*"
 """Stands in a path for a name that people choose."""
 
 LATER = {
-    "gates": "gates",
-    "auxiliary.critic": "gates",
     "auxiliary.transcription": "voice transcription",
 }
 """Keys that belong to parts this version does not have, and the part."""

@@ -244,6 +244,7 @@ def _filled(settings: Settings) -> Settings:
         "goal_judge": auxiliary.goal_judge,
         "compaction": auxiliary.compaction,
         "acceptance_judge": auxiliary.acceptance_judge,
+        "critic": auxiliary.critic,
     }
     patient: dict[str, object] = {
         name: task.model_copy(update={"timeout_s": LOCAL_TIMEOUT_S})

@@ -73,6 +73,10 @@ def _local_provider(name: str, provider: Provider) -> Iterator[Fault]:
 
 
 def _auxiliary(settings: Settings) -> Iterator[Fault]:
+    critic = settings.gates.critic.model
+    if critic is not None and critic not in settings.models:
+        text = no_such("model", critic, settings.models)
+        yield ("gates", "critic", "model"), f"{text} (a raw model id goes to `auxiliary.critic`)"
     for name in type(settings.auxiliary).model_fields:
         task: Task = getattr(settings.auxiliary, name)
         path: KeyPath = ("auxiliary", name)

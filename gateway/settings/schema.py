@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, PrivateAttr, SecretStr
+from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, SecretStr
 
 from gateway.errors import KeyPath, dotted
 from gateway.settings.asking import Escalations
@@ -24,8 +24,9 @@ from gateway.settings.values import (
     Port,
     Seconds,
     Text,
+    unique,
 )
-from gateway.settings.work import TOOLSETS, Delegation, Mcp, Toolsets
+from gateway.settings.work import TOOLSETS, Command, Delegation, Mcp, Toolsets
 
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 """What runs when the environment has an OpenAI key and names no model."""
@@ -140,6 +141,34 @@ class Auxiliary(Group):
     """Judges whether delegated work meets its criteria; default: the model of the lowest tier."""
     compaction: Task = Task()
     """Folds a long session's oldest turns; default: the model of the lowest tier."""
+    critic: Task = Task()
+    """Reads answers before they are delivered, see `gates.critic`; default: the agent's model."""
+
+
+class Critic(Group):
+    """A model that reads each answer, with receipts of what was done, before it is delivered."""
+
+    enabled: bool = False
+    """It reads the answers of all chats; `/critic on` and `off` change that for one."""
+    model: Name | None = None
+    """A name under `models`; null takes `auxiliary.critic`."""
+    instructions: str = ""
+    """What it is to look at beside the task, in your words."""
+    timeout_s: Seconds | None = None
+    """How long one call may take; null takes that of `auxiliary.critic`."""
+
+
+class Gates(Group):
+    """What an answer has to pass before it is delivered."""
+
+    verify: Annotated[tuple[Command, ...], AfterValidator(unique)] = ()
+    """Commands that are run in the workspace, in this order, and must exit with 0; each may take
+    `workspace.timeout_s`. They run in the sandbox, and no policy looks at them."""
+    critic: Critic = Critic()
+    """A model that reads each answer, with receipts of what was done, before it is delivered."""
+    max_bounces: Annotated[int, Field(ge=0, le=20)] = 2
+    """How often a turn's answer is sent back, by all gates together; then it is delivered with a
+    line that says what it did not pass."""
 
 
 class Lanes(Group):
@@ -215,6 +244,8 @@ class Settings(Group):
     """Work that the agent hands to children, by `delegate_task`."""
     lanes: Lanes = Lanes()
     """How messages queue."""
+    gates: Gates = Gates()
+    """What an answer has to pass before it is delivered."""
     escalations: Escalations = Escalations()
     """Questions to people, in the chat that the work came from."""
     access: Access = Access()

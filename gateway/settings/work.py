@@ -77,6 +77,9 @@ Toolset = Annotated[
 ]
 Toolsets = Annotated[tuple[Toolset, ...], AfterValidator(unique)]
 Word = Annotated[str, AfterValidator(_no_nul)]
+Command = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_no_nul)
+]
 Program = Annotated[str, StringConstraints(min_length=1), AfterValidator(_no_nul)]
 Environment = dict[
     Annotated[str, StringConstraints(pattern=ENV_NAME)],

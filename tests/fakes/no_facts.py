@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.escalations.routing import Scene
+from core.gates.gate import GateEvent
+from core.gates.wanted import ChatGates
 from core.goals.contract import SetGoal
 from core.messages import Address, PlatformName, SessionId
 from core.pairing import Book
@@ -22,6 +24,7 @@ class NoFacts:
     drafted: SetGoal | None = None
     chosen: str = ""
     waits: bool = False
+    gates: ChatGates = field(default_factory=ChatGates)
 
     def spent(self, goal: int) -> Spent:
         """See `Facts.spent`."""
@@ -53,6 +56,14 @@ class NoFacts:
     def workspace(self) -> str:
         """See `Facts.workspace`."""
         return ""
+
+    def chat_gates(self) -> ChatGates:
+        """See `Facts.chat_gates`."""
+        return self.gates
+
+    def gate_events(self) -> tuple[GateEvent, ...]:
+        """See `Facts.gate_events`."""
+        return ()
 
     def book(self) -> Book:
         """See `Facts.book`."""
