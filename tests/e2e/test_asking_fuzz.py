@@ -35,7 +35,7 @@ LIVES = 12
 ACTS = 150
 ID = re.compile(r"E\d+")
 LINES = (
-    *("/stop", "/new", "/resume", "/resume 1", "/pending", "/goal clear"),
+    *("/stop", "/new", "/new", "/resume", "/resume #1", "/resume #2", "/pending", "/goal clear"),
     *("/goal paint it", "/goal paint it", "/goal pause", "/goal resume", "/goal wait 5m"),
 )
 PERSONS = (*[OWNER] * 6, SECOND_OWNER, MEMBER)
@@ -221,11 +221,20 @@ class World:
             self.rig.clock.wall += 90_000.0
             await self.fire()
             if round_ == 20:
-                for lane in LANES:
-                    await self.accept(self.rig.order("/goal clear", OWNER, lane=lane))
+                await self.clear()
         for lane in LANES:
             found, _ = await self.store.begin(lane, now=self.rig.clock.now(), collect=False)
             assert found == Rest(None), (lane, found)
+
+    async def clear(self) -> None:
+        """End the goals of all sessions: a paused one's answers are kept for ever."""
+        with copied(self.rig.folder) as conn:
+            (last,) = conn.execute("SELECT max(id) FROM session").fetchone()
+        for session in range(1, last + 1):
+            for line in (f"/resume #{session}", "/goal clear"):
+                await self.accept(self.rig.order(line, OWNER))
+                while await self.life.work(HERE.key, 50):
+                    pass
 
 
 def lived(rig: Rig, model: Whim, started: Counter[str]) -> Life:
