@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 ARGS ?=
 
-.PHONY: run test coverage check lint bench soak format docs clean system
+.PHONY: run test coverage check lint eval bench soak format docs clean system
 
 run: $(VENV)/.run
 	@command -v bwrap >/dev/null || echo "Hint: without bubblewrap the agent cannot run commands: apt-get install bubblewrap" >&2
@@ -19,8 +19,11 @@ coverage: $(VENV)/.dev system
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report --skip-covered --skip-empty --sort=cover | tail -n 40
 
-check: lint
+check: lint eval
 	$(MAKE) --no-print-directory test
+
+eval: $(VENV)/.dev
+	$(BIN)/pursuit eval
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

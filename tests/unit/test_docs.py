@@ -29,7 +29,7 @@ DOCUMENTS = sorted(
 
 def _commands(group: click.Group, name: str) -> list[str]:
     context = click.Context(group)
-    found = []
+    found = [name] if group.invoke_without_command and group is not pursuit else []
     for sub in group.list_commands(context):
         command = group.get_command(context, sub)
         if isinstance(command, click.Group):
