@@ -230,11 +230,13 @@ class World:
         """End the goals of all sessions: a paused one's answers are kept for ever."""
         with copied(self.rig.folder) as conn:
             (last,) = conn.execute("SELECT max(id) FROM session").fetchone()
-        for session in range(1, last + 1):
-            for line in (f"/resume #{session}", "/goal clear"):
-                await self.accept(self.rig.order(line, OWNER))
-                while await self.life.work(HERE.key, 50):
-                    pass
+        orders = [f"/resume #{session}" for session in range(1, last + 1)]
+        for lane in LANES:
+            for line in ("/status", *orders):
+                for one in (line, "/goal clear"):
+                    await self.accept(self.rig.order(one, OWNER, lane=lane))
+                    while await self.life.work(lane, 50):
+                        pass
 
 
 def lived(rig: Rig, model: Whim, started: Counter[str]) -> Life:
