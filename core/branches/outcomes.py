@@ -14,15 +14,13 @@ from core.branches.table import (
     Branch,
     Escalate,
     Human,
-    HumanKind,
-    OnTimeout,
     Report,
     Route,
 )
+from core.escalations.record import LEAST_OPTIONS, MOST_OPTIONS, Kind, OnTimeout
 from core.fence import one_line
 from core.replies import kind
 
-MIN_OPTIONS, MAX_OPTIONS = 2, 8
 MIN_TIMEOUT_S, MAX_TIMEOUT_S = 10, 30 * 86_400
 TEMPLATE_CHARS = 1_000
 OPTION_CHARS = 80
@@ -77,9 +75,9 @@ class Outcomes(Reading):
 
     def human(self, given: object, path: str) -> Human:
         fields = self.fields(given, path, _HUMAN_KEYS)
-        asked, late = HumanKind.TEXT, OnTimeout.ABORT
+        asked, late = Kind.TEXT, OnTimeout.ABORT
         if "kind" in fields:
-            asked = self.word(fields["kind"], f"{path}.kind", HumanKind, asked)
+            asked = self.word(fields["kind"], f"{path}.kind", Kind, asked)
         if "on_timeout" in fields:
             late = self.word(fields["on_timeout"], f"{path}.on_timeout", OnTimeout, late)
         return Human(
@@ -89,22 +87,22 @@ class Outcomes(Reading):
             on_timeout=late,
         )
 
-    def _options(
-        self, fields: Mapping[str, object], asked: HumanKind, path: str
-    ) -> tuple[str, ...]:
+    def _options(self, fields: Mapping[str, object], asked: Kind, path: str) -> tuple[str, ...]:
         given = fields.get("options", [])
-        if asked is not HumanKind.CHOOSE:
+        if asked is not Kind.CHOOSE:
             if "options" in fields:
                 self.bad(path, f"they are for kind choose; here it is {asked}. Set kind: choose")
             return ()
-        count = len(given) if isinstance(given, list) else MIN_OPTIONS
-        options = self.texts(given, path, limit=OPTION_CHARS, most=max(count, MAX_OPTIONS))
+        count = len(given) if isinstance(given, list) else LEAST_OPTIONS
+        options = self.texts(given, path, limit=OPTION_CHARS, most=max(count, MOST_OPTIONS))
         different = {one_line(option, OPTION_CHARS).casefold() for option in options}
-        if isinstance(given, list) and (len(different) < MIN_OPTIONS or len(given) > MAX_OPTIONS):
+        if isinstance(given, list) and (
+            len(different) < LEAST_OPTIONS or len(given) > MOST_OPTIONS
+        ):
             self.fault(
                 Code.CHOOSE_NEEDS_OPTIONS,
                 path,
-                f"kind choose needs {MIN_OPTIONS} to {MAX_OPTIONS} different options; there are"
+                f"kind choose needs {LEAST_OPTIONS} to {MOST_OPTIONS} different options; there are"
                 f" {len(different)}",
             )
         return tuple(one_line(option, OPTION_CHARS) for option in options)

@@ -32,7 +32,7 @@ from core.branches.run import (
     end,
     finish,
 )
-from core.branches.table import HumanKind, OnTimeout
+from core.escalations.record import Kind, OnTimeout
 
 MAX_ROUNDS = 2
 """How often a run may ask a person."""
@@ -72,11 +72,11 @@ def human_event(run: Run, event: HumanEvent) -> State:
 def _answered(run: Run, case: Case, answer: Answer, event: HumanAnswered, person: str) -> State:
     asked = case.human
     match answer:
-        case Approved() if asked.kind is HumanKind.APPROVE:
+        case Approved() if asked.kind is Kind.APPROVE:
             return _decided(run, case, person, Status.RESOLVED, "a person approved this")
-        case Chose(option) if asked.kind is HumanKind.CHOOSE and option in asked.options:
+        case Chose(option) if asked.kind is Kind.CHOOSE and option in asked.options:
             return _decided(run, case, person, Status.RESOLVED, f"a person chose: {option}")
-        case Wrote(text) if asked.kind is HumanKind.TEXT and text.strip():
+        case Wrote(text) if asked.kind is Kind.TEXT and text.strip():
             told = text.strip()[:INSTRUCTION_CHARS]
             return replace(run, phase=Running(told), children=run.children + 1)
         case Declined(reason):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias, TypeVar
 
+from core.escalations.record import Kind, OnTimeout
 from core.transcript import Json
 
 DEFAULT = "__default__"
@@ -52,28 +53,12 @@ class Route(StrEnum):
     HUMAN = "human"
 
 
-class HumanKind(StrEnum):
-    """What is asked of a person."""
-
-    APPROVE = "approve"
-    CHOOSE = "choose"
-    TEXT = "text"
-
-
-class OnTimeout(StrEnum):
-    """What becomes of a question that nobody answers; never a yes."""
-
-    DENY = "deny"
-    """The parent hears that nobody answered, and its work goes on."""
-    ABORT = "abort"
-    """The run ends."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Human:
-    """How a person is asked; `options` for `choose` only, `timeout_s` in seconds."""
+    """How a person is asked; `options` for `choose` only, `timeout_s` in seconds. Where nobody
+    answers, the parent hears so and works on (`deny`), or the run ends (`abort`)."""
 
-    kind: HumanKind = HumanKind.TEXT
+    kind: Kind = Kind.TEXT
     options: tuple[str, ...] = ()
     timeout_s: float = DAY_S
     on_timeout: OnTimeout = OnTimeout.ABORT

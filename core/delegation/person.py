@@ -18,9 +18,7 @@ from core.escalations.record import (
     Denied,
     Escalation,
     Fact,
-    Kind,
     Label,
-    OnTimeout,
     Purpose,
     Wrote,
 )
@@ -52,13 +50,13 @@ def question(run: Run, order: AskHuman) -> Asked:
     human = order.case.human
     return Asked(
         key=f"{run.ref.path}!{order.round}",
-        kind=Kind(human.kind.value),
+        kind=human.kind,
         purpose=Purpose.BRANCH,
         question=order.question,
         facts=_facts(run.task.goal, order.case),
         options=human.options,
         timeout_s=human.timeout_s,
-        on_timeout=OnTimeout(human.on_timeout.value),
+        on_timeout=human.on_timeout,
     )
 
 

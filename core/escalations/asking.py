@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 
 from core.escalations import texts
 from core.escalations.card import OPTION
-from core.escalations.record import MAX_OPEN, REMINDERS_S, Escalation, Kind, Purpose, digest_of
+from core.escalations.record import (
+    LEAST_OPTIONS,
+    MAX_OPEN,
+    MOST_OPTIONS,
+    REMINDERS_S,
+    Escalation,
+    Kind,
+    Purpose,
+    digest_of,
+)
 from core.escalations.shown import line
-from core.escalations.token import MOST_OPTIONS
 from core.messages import Role
-
-LEAST_OPTIONS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

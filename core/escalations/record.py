@@ -18,6 +18,10 @@ from core.messages import Address, Principal, RemoteId, Role, SessionId, TurnId
 NO_MESSAGE = RemoteId("")
 MAX_OPEN = 5
 """How many may wait for an answer in one lane."""
+LEAST_OPTIONS, MOST_OPTIONS = 2, 8
+"""How many options a choice has."""
+SHORTEST_S, LONGEST_S = 60, 7 * 86_400
+"""How long a question may wait, by the settings and by the tool that asks."""
 GRACE_S = 900.0
 """A card never expires sooner after it was sent or after start-up."""
 REMINDERS_S = (900.0, 7200.0)
@@ -60,10 +64,12 @@ SETTLED = frozenset({State.ANSWERED, State.EXPIRED, State.CANCELLED, State.UNDEL
 
 
 class OnTimeout(StrEnum):
-    """What no answer means: go on as if refused, or end the work. There is no third."""
+    """What no answer means: there is no third, and never a yes."""
 
     DENY = "deny"
+    """The work goes on as if it was refused."""
     ABORT = "abort"
+    """The work ends."""
 
 
 class Label(StrEnum):

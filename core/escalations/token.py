@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.escalations.record import MOST_OPTIONS
+
 PREFIX = "esc:"
 """No command line begins so; other buttons carry one, which begins with a slash."""
 TOKEN_BYTES = 16
 MOST_BYTES = 64
 """What Telegram takes as a button's data."""
-MOST_OPTIONS = 8
 _DATA = re.compile(rf"{PREFIX}([A-Za-z0-9_-]{{22}})\.([ynl0-7])", re.ASCII)
 
 

@@ -12,11 +12,9 @@ from typing import Generic, Literal
 
 from pydantic import Field
 
+from core.escalations.record import LONGEST_S, SHORTEST_S
 from core.ports import ToolSpec
 from core.tools.arguments import A, Arguments, Line, parameters
-
-SHORTEST_S, LONGEST_S = 60, 7 * 86_400
-"""How long a question to a person may wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from core.escalations.record import LONGEST_S, SHORTEST_S
 from gateway.settings.values import Group, Seconds, unique
 
-SHORTEST_S, LONGEST_S = 60, 604_800
-"""How long a question may wait: a minute, a week."""
 MOST_REMINDERS = 5
 
 

@@ -69,11 +69,11 @@ from core.branches.table import (
     MAX_DEPTH,
     Condition,
     Escalate,
-    HumanKind,
     Report,
     Route,
     Table,
 )
+from core.escalations.record import Kind
 from core.transcript import Json
 from tests.fakes.branch_tables import JSON_OBJECT, OVERSEER, YAML_LIST, read, table
 
@@ -714,10 +714,10 @@ def way_on(state: State) -> Event:
             raise AssertionError(order)
 
 
-LONGEST: dict[HumanKind, Answer] = {
-    HumanKind.APPROVE: Approved(),
-    HumanKind.CHOOSE: Chose("a"),
-    HumanKind.TEXT: Wrote("go on"),
+LONGEST: dict[Kind, Answer] = {
+    Kind.APPROVE: Approved(),
+    Kind.CHOOSE: Chose("a"),
+    Kind.TEXT: Wrote("go on"),
 }
 
 

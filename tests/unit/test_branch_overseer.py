@@ -13,8 +13,9 @@ from core.branches.parsing import added
 from core.branches.prompts import CHILD, OVERSEER, SCHEMA, overseer_request, repair, step
 from core.branches.report import NAME, Quote, SeenResult
 from core.branches.run import Case
-from core.branches.table import DEFAULT, Condition, Escalate, Human, HumanKind, Report, Route
+from core.branches.table import DEFAULT, Condition, Escalate, Human, Report, Route
 from core.delegation.acceptance import json_schema
+from core.escalations.record import Kind
 from core.ports import Reply
 from core.transcript import Json, User
 from tests.fakes.branch_tables import JSON_OBJECT, YAML_LIST
@@ -166,7 +167,7 @@ def test_a_patch_adds_at_least_one_and_leaves_at_most_24() -> None:
 def test_the_patch_is_held_to_its_rules_again_where_it_is_applied() -> None:
     human = Condition("c4", "x", (), (("", Escalate(Route.HUMAN)),))
     asking = Condition(
-        "c4", "x", (), (("", Escalate(Route.OVERSEER, "", Human(kind=HumanKind.APPROVE))),)
+        "c4", "x", (), (("", Escalate(Route.OVERSEER, "", Human(kind=Kind.APPROVE))),)
     )
     for conditions in ((), TABLE.conditions[:1], (human,), (asking,)):
         with pytest.raises(TableError):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.branches import outcomes
 from core.branches.faults import FAULTS_TOLD, Code, TableError
 from core.branches.parsing import MAX_BRANCHES, TABLE_CHARS, restored
 from core.branches.schema import SCHEMA
@@ -21,8 +20,6 @@ from core.branches.table import (
     Condition,
     Escalate,
     Human,
-    HumanKind,
-    OnTimeout,
     Report,
     Route,
     Table,
@@ -30,6 +27,7 @@ from core.branches.table import (
 )
 from core.delegation.acceptance import json_schema
 from core.delegation.worker import Ranked
+from core.escalations.record import LEAST_OPTIONS, MOST_OPTIONS, Kind, OnTimeout
 from core.transcript import Json
 from tests.fakes.branch_tables import (
     CATALOGUE,
@@ -104,14 +102,14 @@ def test_a_list_as_data_and_as_json_text_and_an_object_as_text_mean_the_same() -
 
 def test_a_person_is_asked_for_a_day_and_for_a_text_unless_the_table_says_otherwise() -> None:
     assert Human() == Human(
-        kind=HumanKind.TEXT, options=(), timeout_s=86_400, on_timeout=OnTimeout.ABORT
+        kind=Kind.TEXT, options=(), timeout_s=86_400, on_timeout=OnTimeout.ABORT
     )
     table = read(asking(kind="choose", options=["old", " new "], timeout_s=90, on_timeout="deny"))
     choice = table.find("c1")
     assert choice is not None
     assert isinstance(choice.branch, Escalate)
     assert choice.branch.human == Human(
-        kind=HumanKind.CHOOSE, options=("old", "new"), timeout_s=90, on_timeout=OnTimeout.DENY
+        kind=Kind.CHOOSE, options=("old", "new"), timeout_s=90, on_timeout=OnTimeout.DENY
     )
 
 
@@ -388,7 +386,7 @@ def test_a_table_beyond_all_measure_is_refused() -> None:
 
 def test_depth_and_options_at_their_bounds_are_taken() -> None:
     assert [read(whole(max_escalation_depth=n)).depth for n in (0, 5)] == [0, 5]
-    for count in (outcomes.MIN_OPTIONS, outcomes.MAX_OPTIONS):
+    for count in (LEAST_OPTIONS, MOST_OPTIONS):
         read(asking(kind="choose", options=[str(n) for n in range(count)]))
     assert len(read(whole(conditions=[LOADS] * 24)).conditions) == 24
 
@@ -417,10 +415,10 @@ TEMPLATES = WORDS | st.sampled_from(["{goal} {{x}}", "{observed_state}", ""])
 REPORTS = st.builds(Report, TEMPLATES, st.booleans())
 HUMANS = st.builds(
     Human,
-    kind=st.sampled_from([HumanKind.APPROVE, HumanKind.TEXT]),
+    kind=st.sampled_from([Kind.APPROVE, Kind.TEXT]),
     timeout_s=st.integers(10, DAY_S),
     on_timeout=st.sampled_from(OnTimeout),
-) | st.builds(Human, kind=st.just(HumanKind.CHOOSE), options=st.just(("a", "b c")))
+) | st.builds(Human, kind=st.just(Kind.CHOOSE), options=st.just(("a", "b c")))
 BRANCHES = REPORTS | st.builds(Escalate, st.sampled_from(Route), TEMPLATES, HUMANS)
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,8}", fullmatch=True)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from adapters.slack.decode import MALFORMED, Kind, Me, Received, decode
 from core.commands import COMMANDS
 from core.escalations import token
+from core.escalations.record import MOST_OPTIONS
 from core.escalations.token import Act
 from core.messages import Message, Press
 
@@ -280,7 +281,7 @@ def test_a_press_is_the_buttons_command_in_its_thread() -> None:
     assert told.address.thread == "4.4"
 
 
-@pytest.mark.parametrize("what", [*Act, *range(token.MOST_OPTIONS)])
+@pytest.mark.parametrize("what", [*Act, *range(MOST_OPTIONS)])
 def test_a_press_on_a_card_carries_its_token_and_tells_when(what: Act | int) -> None:
     data = token.encode(bytes(range(16)), what)
     told = press(data, thread_ts="4.4")
