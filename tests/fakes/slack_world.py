@@ -132,6 +132,8 @@ class World:
         """What chat.postEphemeral has shown."""
         self.statuses: list[tuple[str, str, str]] = []
         """(channel, thread, status) of every status shown."""
+        self.epoch = 1_760_000_000
+        """The time before the first message, in epoch seconds; each takes a second."""
         self._stamps = itertools.count(1)
         self._numbers = itertools.count(1)
 
@@ -153,7 +155,7 @@ class World:
     def stamp(self) -> str:
         """A timestamp later than all before."""
         number = next(self._stamps)
-        return f"{1_760_000_000 + number}.{number:06d}"
+        return f"{self.epoch + number}.{number:06d}"
 
     def post(self, channel: Channel, author: Person, text: str, **more: Any) -> Seen:
         """Put a message into a channel."""
