@@ -195,6 +195,7 @@ class Handover:
 
     async def _take_in_time(self, received: Received) -> Answer:
         """Save a command or a press; past `saving_s` it is answered before its fate is known."""
+        received = replace(received, inbound=self._named(received.inbound))
         task = self._group.create_task(self._accept(received.inbound), name="slack-accept")
         done, _ = await asyncio.wait({task}, timeout=self._saving_s)
         if done:
@@ -206,6 +207,11 @@ class Handover:
             return Answer(body=aside(SAVING, threaded=False))
         self._reply(received, SAVING)
         return Answer()
+
+    def _named(self, inbound: Message | Press) -> Message | Press:
+        """With the name that messages of theirs bear: commands and presses carry the handle."""
+        name = self._people.remembered(inbound.sender.id)
+        return replace(inbound, sender=replace(inbound.sender, name=name)) if name else inbound
 
     async def _accept(self, inbound: Message | Press) -> Outcome:
         try:

@@ -44,6 +44,10 @@ class People:
         self._keep(user, found, now + FRESH_S)
         return found
 
+    def remembered(self, user: str) -> str:
+        """The name as it was last told, "" where Slack was never asked; asks nobody."""
+        return self._names.get(user, ("", 0.0))[0]
+
     def _keep(self, user: str, name: str, until: float) -> None:
         self._names[user] = (name, until)
         self._names.move_to_end(user)
