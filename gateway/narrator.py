@@ -79,7 +79,8 @@ class Narration:
                 self._add(result)
             case ToolWaits(waiting):
                 self.current.pop(waiting.call.id, None)
-                self._append(f"✋ {waiting.note}")
+                # The rest of a note is for the model: people answer on the card.
+                self._append(f"✋ {waiting.note.partition(';')[0]}")
             case GateRan(ran):
                 self.current.pop(GATE, None)
                 self._append(one_line(gate.shown(ran), GATE_LINE))
