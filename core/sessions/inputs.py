@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import PurePosixPath
 
-from core.escalations import shown
+from core.escalations.shown import name as in_letters
 from core.goals import prompts
 from core.goals.goal import Goal
 from core.messages import Attachment, Message
@@ -22,12 +22,12 @@ INBOX_FOLDER = "inbox"
 
 
 def payload_of(message: Message, *, text: str, shared: bool) -> dict[str, Json]:
-    """What is stored of a message; `shared` says that several people write in the lane. Whatever
-    they call themselves, a name is only letters: it must not read as a line of the host."""
+    """What is stored of a message; `shared` says that several people write in the lane. Their
+    names come in letters alone: none may read as a line of the host."""
     attachments: list[Json] = [asdict(item) for item in message.attachments]
     return {
         "text": text,
-        "name": shown.name(message.sender) if shared else "",
+        "name": in_letters(message.sender) if shared and message.sender.name else "",
         "quoted": message.quoted,
         "remote": message.remote,
         "attachments": attachments,
