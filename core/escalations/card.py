@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from core.escalations import texts, token
 from core.escalations.record import (
+    CLAIMS,
     EXACT,
     GRACE_S,
     NO_MESSAGE,
@@ -48,8 +49,8 @@ KIND_HEADS = {
 
 UNVERIFIED = "In the model's words, which nobody has checked:"
 NOT_ASCII = (
-    "⚠ It holds characters that are not ASCII; they may look like others. What cannot be seen is "
-    "shown as ⟦U+ and its number⟧."
+    "⚠ It holds characters that are not ASCII; they may look like others. What cannot be seen, or "
+    "would hide or move its neighbours, is shown as ⟦U+ and its number⟧."
 )
 
 
@@ -153,21 +154,19 @@ def _question(escalation: Escalation, cuts: _Cuts, now: float) -> str:
 
 
 def _subject(escalation: Escalation, cuts: _Cuts) -> list[str]:
-    """What it is about: what is approved, the host's facts, the model's words, the options."""
+    """What it is about: what is approved, the host's facts, the models' words, the options."""
     markdown = _markdown(escalation)
     parts: list[str] = []
     for fact in escalation.exact:
         if fact.label in MULTILINE:
             parts += (f"The {fact.label.value}:", block(_whole(fact), markdown=markdown))
-    facts = [
-        f"{fact.label.value}: {_stated(fact, cuts)}"
-        for fact in escalation.facts
-        if fact.label not in MULTILINE
-    ]
-    if facts:
+    stated = [fact for fact in escalation.facts if fact.label not in MULTILINE]
+    if facts := [_labelled(fact, cuts) for fact in stated if fact.label not in CLAIMS]:
         parts.append(block("\n".join(facts), markdown=markdown))
-    if question := words(escalation.question, cuts.question, LINES):
-        parts += (UNVERIFIED, block(question, markdown=markdown))
+    claims = [_labelled(fact, cuts) for fact in stated if fact.label in CLAIMS]
+    question = words(escalation.question, cuts.question, LINES)
+    if said := "\n\n".join(filter(None, ("\n".join(claims), question))):
+        parts += (UNVERIFIED, block(said, markdown=markdown))
     options = [f"{at}. {line(one, OPTION)}" for at, one in enumerate(escalation.options, 1)]
     if options:
         parts.append(block("\n".join(options), markdown=markdown))
@@ -178,8 +177,9 @@ def _whole(fact: Fact) -> str:
     return exact(fact.text, lines=fact.label in MULTILINE)
 
 
-def _stated(fact: Fact, cuts: _Cuts) -> str:
-    return _whole(fact) if fact.label in EXACT else line(fact.text, cuts.fact)
+def _labelled(fact: Fact, cuts: _Cuts) -> str:
+    text = _whole(fact) if fact.label in EXACT else line(fact.text, cuts.fact)
+    return f"{fact.label.value}: {text}"
 
 
 def _what_happens(escalation: Escalation) -> str:
@@ -219,9 +219,9 @@ def _too_long(escalation: Escalation, now: float, room: Room) -> TooLong:
     )
     bare = _question(replace(escalation, facts=emptied), _Cuts(QUESTION[-1], FACT[-1]), now)
     left = max(0, room.limit - room.size(bare))
-    long = sum(len(fact.text) for fact in escalation.exact)
+    long = sum(len(_whole(fact)) for fact in escalation.exact)
     return TooLong(
-        f"This needs a person's approval, and what is approved is always shown whole: it has "
+        f"This needs a person's approval, and what is approved is always shown whole: it takes "
         f"{long} characters, and a card in this chat holds about {left}. Nobody was asked and "
         "nothing was done. Use several shorter steps that can each be shown."
     )

@@ -73,7 +73,7 @@ class OnTimeout(StrEnum):
 
 
 class Label(StrEnum):
-    """What the host may state on a card, and nothing else."""
+    """What a fact of a card is; there are no others."""
 
     COMMAND = "command"
     DIRECTORY = "directory"
@@ -92,11 +92,13 @@ class Label(StrEnum):
 
 EXACT = frozenset({Label.COMMAND, Label.DIRECTORY, Label.TOOL, Label.ARGUMENTS, Label.PATH})
 """What is approved: shown whole and covered by the digest."""
+CLAIMS = frozenset({Label.TASK, Label.CONDITION, Label.EXPECTED, Label.OBSERVED, Label.TRIED})
+"""What models wrote: a card shows it with their words, as unchecked as those."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of a card that the host made; its text may still quote others."""
+    """One line of a card. The host chose it; who wrote the text goes by the label."""
 
     label: Label
     text: str

@@ -17,7 +17,7 @@ _MARKS = frozenset({"Mn", "Me"})
 IGNORABLE = frozenset(
     chain(
         (0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFEFF, 0xFFA0),
-        (0xFFFE, 0xFFFF),
+        (0xFFFE, 0xFFFF, 0x13441, 0x13442, 0x16FE4, 0x1D159),
         range(0x180B, 0x1810),
         range(0x2060, 0x2070),
         range(0xFE00, 0xFE10),
@@ -26,6 +26,8 @@ IGNORABLE = frozenset(
     )
 )
 """Letters, marks and unassigned characters that show as nothing; the categories do not tell."""
+REORDERED = frozenset({"R", "AL", "AN"})
+"""Bidirectional classes that are laid out from the right, neighbours without a direction too."""
 MARKS_IN_ROW = 4
 """Some scripts stack three; more are there to cover the lines above."""
 NAME = 40
@@ -59,10 +61,18 @@ def line(text: str, limit: int) -> str:
 
 
 def exact(text: str, *, lines: bool) -> str:
-    """Every character of the text; those that cannot be seen, and line ends unless `lines`, as
-    their number, such as ⟦U+202E⟧."""
+    """Every character of the text, in its order. Those that cannot be seen, that hide or move
+    others, and line ends unless `lines`, stand as their number, such as ⟦U+202E⟧. A letter keeps
+    one mark."""
     kept = "\n\t" if lines else ""
-    return "".join(c if c in kept or not _odd(c) else f"⟦U+{ord(c):04X}⟧" for c in text)
+    made: list[str] = []
+    carries = False
+    for character in text:
+        mark = unicodedata.category(character) in _MARKS
+        plain = character in kept or not (_odd(character) or (mark and not carries))
+        made.append(character if plain else f"⟦U+{ord(character):04X}⟧")
+        carries = plain and not mark and not character.isspace()
+    return "".join(made)
 
 
 def foreign(text: str) -> bool:
@@ -88,8 +98,10 @@ def block(text: str, *, markdown: bool) -> str:
 
 
 def _odd(character: str) -> bool:
-    space = unicodedata.category(character) == "Zs" and character != " "
-    return space or unseen(character)
+    category = unicodedata.category(character)
+    space = category == "Zs" and character != " "
+    moves = unicodedata.bidirectional(character) in REORDERED
+    return space or moves or category == "Cn" or unseen(character)
 
 
 def _flat(text: str) -> str:
