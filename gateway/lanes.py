@@ -132,10 +132,11 @@ class Lanes:
         """Drain lanes and keep the timers until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            tasks.create_task(self._dispatcher.run(self._drain, self._cancel), name="dispatcher")
+            tasks.create_task(self._keep_timers(), name="timers")
+            tasks.create_task(self._keep_house(), name="housekeeping")
             try:
-                tasks.create_task(self._keep_timers(), name="timers")
-                tasks.create_task(self._keep_house(), name="housekeeping")
-                await self._dispatcher.run(self._drain, self._cancel)
+                await asyncio.Event().wait()
             finally:
                 self._tasks = None  # a group that ends takes no tasks
 

@@ -102,8 +102,6 @@ def _title(conn: sqlite3.Connection, turn: Turn, entries: tuple[Entry, ...]) -> 
     a goal its own text without the contract."""
     asked = next((e.text for e in entries if not isinstance(e, Assistant)), "")
     if turn.kind is RowKind.KICKOFF:
-        (payload,) = conn.execute(
-            "SELECT payload FROM inbox WHERE seq = ?", (turn.rows[0],)
-        ).fetchone()
-        asked = str(json.loads(payload)["text"])
+        found = conn.execute("SELECT payload FROM inbox WHERE seq = ?", (turn.rows[0],)).fetchone()
+        asked = str(json.loads(found[0])["text"]) if found else asked
     return one_line(asked, TITLE_LENGTH)

@@ -157,10 +157,8 @@ def cancelled(commit: Commit, session: SessionId) -> tuple[str, ...]:
 
 
 def keys(conn: sqlite3.Connection, turn: int) -> frozenset[str]:
-    """The keys of what a turn asked and was not told yet."""
-    found = conn.execute(
-        "SELECT key FROM escalation WHERE turn = ? AND state <> 'applied'", (turn,)
-    )
+    """The keys of what a turn has asked people."""
+    found = conn.execute("SELECT key FROM escalation WHERE turn = ?", (turn,))
     return frozenset(key for (key,) in found)
 
 

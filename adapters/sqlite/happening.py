@@ -28,7 +28,8 @@ from core.escalations.events import (
     SetTimer,
 )
 from core.escalations.machine import advance
-from core.messages import LaneKey, Outbound, Say
+from core.escalations.record import Escalation, State
+from core.messages import LaneKey, Outbound, Principal, Say, lowest
 from core.sessions.lane import Prio, Row, RowKind
 from core.sessions.outgoing import Amend
 
@@ -149,7 +150,7 @@ def _resume(commit: Commit, stored: Stored) -> None:
         seq=0,
         kind=RowKind.ANSWER,
         prio=Prio.ANSWER,
-        principal=load_principal(found[0]),
+        principal=_heard(load_principal(found[0]), asking),
         target=asking.session,
         goal=found[1],
         of=asking.turn,
@@ -158,6 +159,13 @@ def _resume(commit: Commit, stored: Stored) -> None:
     key = _answer_key(stored.id)
     insert_row(commit.conn, stored.lane, key, row, dict(payload), commit.now)
     commit.wake.add(stored.lane)
+
+
+def _heard(worked_for: Principal, asked: Escalation) -> Principal:
+    """Whose rights the work goes on with: whoever answered has been heard in the session."""
+    if asked.ending is not State.ANSWERED or asked.decider is None:
+        return worked_for
+    return replace(worked_for, role=lowest(worked_for.role, asked.decider.role))
 
 
 def drop_answer(conn: sqlite3.Connection, id_: int) -> None:

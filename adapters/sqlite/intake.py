@@ -223,7 +223,8 @@ class SqlFacts:
     def asked(self) -> bool:
         """Whether anything that the lane's turns asked was not told to them yet."""
         found = self.conn.execute(
-            "SELECT 1 FROM escalation WHERE lane = ? AND state <> 'applied' LIMIT 1",
+            "SELECT 1 FROM escalation WHERE lane = ? AND state NOT IN ('applied', 'cancelled') "
+            "LIMIT 1",
             (self.lane.key,),
         ).fetchone()
         return found is not None

@@ -18,14 +18,18 @@ from adapters.sqlite.lane_rows import (
     dump_principal,
     insert_row,
     load_lane,
+    load_slot,
     new_session,
     open_lane,
     put_meta,
     save_lane,
 )
+from core.goals import machine as goals
+from core.goals.codec import dump as dump_goal
+from core.goals.events import Announce, TurnFailed, TurnFinished
 from core.goals.goal import Goal
 from core.goals.texts import counted
-from core.messages import LaneKey, Outbound, Say, TurnId
+from core.messages import LaneKey, Outbound, Say, SessionId, TurnId
 from core.pairing import Admit, Expel, Mistry, PairingChange, welcome
 from core.sessions import machine
 from core.sessions.lane import (
@@ -43,6 +47,7 @@ from core.sessions.lane import (
     Park,
     Post,
     Remember,
+    Report,
     Rest,
     Row,
     RowKind,
@@ -127,7 +132,7 @@ class Transaction:
                 self._queue(lane, effect)
             case Begin(turn):
                 self._begin(lane, turn)
-            case Finish() | Park() | SetAside() | Withdraw():
+            case Finish() | Park() | SetAside() | Withdraw() | Report():
                 self._leave(lane, effect)
             case SwitchSession():
                 self._switch(lane, effect)
@@ -167,7 +172,7 @@ class Transaction:
             "UPDATE inbox SET state = ? WHERE seq = ?", [(state, seq) for seq in seqs]
         )
 
-    def _leave(self, lane: Lane, effect: Finish | Park | SetAside | Withdraw) -> None:
+    def _leave(self, lane: Lane, effect: Finish | Park | SetAside | Withdraw | Report) -> None:
         match effect:
             case Finish(turn, outcome):
                 asked = escalations.close(self, turn.id, ENDED)
@@ -178,11 +183,23 @@ class Transaction:
                 waiting.park(self.conn, turn)
             case SetAside(turn):
                 waiting.set_aside(self.conn, turn, escalations.notes(self.conn, turn.id))
+            case Report(session, ended):
+                self._report(lane, session, ended)
             case Withdraw(why, by, goal):
                 escalations.withdraw(self, lane.key, why=why, by=by, goal=goal)
                 self.ended.update(waiting.withdraw(self.conn, lane.key, goal))
             case _:
                 assert_never(effect)
+
+    def _report(self, lane: Lane, session: SessionId, ended: TurnFinished | TurnFailed) -> None:
+        """Nothing of that goal may begin here, so of its orders only the words are carried out."""
+        slot = load_slot(self.conn, session)
+        after, orders = goals.advance(slot, ended)
+        if after != slot:
+            put_meta(self.conn, f"goal:{session}", dump_goal(after))
+        for order in orders:
+            if isinstance(order, Announce):
+                self.post(lane.key, Say(order.text))
 
     def _keep(self, lane: Lane, effect: WakeAt | Remember | PairingChange) -> None:
         match effect:
@@ -253,11 +270,13 @@ class Transaction:
             # The turn will end once more; what is told then is not what is told now.
             self.key, self.posts = f"{self.key}:{turn.attempt}", 0
             self.conn.execute(
-                "UPDATE turn SET attempt = ?, tries = ?, phase = 'begun' WHERE id = ?",
-                (turn.attempt, turn.tries, turn.id),
+                "UPDATE turn SET attempt = ?, tries = ?, principal = ?, phase = 'begun' "
+                "WHERE id = ?",
+                (turn.attempt, turn.tries, dump_principal(turn.principal), turn.id),
             )
             return
-        told = escalations.cancelled(self, turn.session)
+        outside = turn.kind is RowKind.DRAFT  # of the session, which is told in its next turn
+        told = () if outside else escalations.cancelled(self, turn.session)
         asked = self._inputs(lane.slot.active, turn)
         inputs = codec.dump_users([*map(User, told), *asked])
         self.conn.execute(

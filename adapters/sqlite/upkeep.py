@@ -92,7 +92,9 @@ def prune(conn: sqlite3.Connection, now: float) -> bool:
     old = now - KEPT_S
     inbox = conn.execute(
         "DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox "  # noqa: S608 - ours
-        "WHERE state IN ('done', 'dropped') AND received < ? "
+        "WHERE state IN ('done', 'dropped') AND received < ? AND (turn IS NULL OR turn NOT IN "
+        "(SELECT turn FROM lane WHERE turn IS NOT NULL UNION ALL "
+        "SELECT id FROM turn WHERE phase IN ('parked', 'aside'))) "
         f"AND NOT ({KEPT} AND {SPOKEN}) LIMIT ?)",
         (old, AT_ONCE),
     )

@@ -87,13 +87,23 @@ def _calls(conn: sqlite3.Connection, turn: int) -> list[str]:
     return [call for (call,) in found]
 
 
-def take_over(conn: sqlite3.Connection, answer: int, turn: TurnId) -> None:
-    """Let a turn go on with the call that an answer (an inbox row) is for: what the call keeps,
-    and what the turn that made it really did, are its own now."""
+@checked("an answer")
+def _answered(conn: sqlite3.Connection, answer: int) -> tuple[int, str, str]:
+    """Whose call an answer is for, which of its calls, and what that turn did; all of it is looked
+    at before anything goes on."""
     old, payload = conn.execute(
         "SELECT of_turn, payload FROM inbox WHERE seq = ?", (answer,)
     ).fetchone()
     call = str(codec.load_payload(payload)["call"])
+    (receipts,) = conn.execute("SELECT receipts FROM turn WHERE id = ?", (old,)).fetchone()
+    codec.load_receipts(receipts)
+    return old, call, receipts
+
+
+def take_over(conn: sqlite3.Connection, answer: int, turn: TurnId) -> None:
+    """Let a turn go on with the call that an answer (an inbox row) is for: what the call keeps,
+    and what the turn that made it really did, are its own now."""
+    old, call, receipts = _answered(conn, answer)
     conn.execute("UPDATE waiting_call SET turn = ? WHERE turn = ? AND call = ?", (turn, old, call))
     for child, path in conn.execute(
         "SELECT id, path FROM delegation WHERE turn = ?", (old,)
@@ -101,10 +111,7 @@ def take_over(conn: sqlite3.Connection, answer: int, turn: TurnId) -> None:
         if path.startswith(f"{call}."):
             conn.execute("UPDATE delegation SET turn = ? WHERE id = ?", (turn, child))
     escalations.adopt(conn, old, call, turn)
-    conn.execute(
-        "UPDATE turn SET receipts = (SELECT receipts FROM turn WHERE id = ?) WHERE id = ?",
-        (old, turn),
-    )
+    conn.execute("UPDATE turn SET receipts = ? WHERE id = ?", (receipts, turn))
     conn.execute("UPDATE turn SET receipts = '[]' WHERE id = ?", (old,))
     if not _calls(conn, old):
         conn.execute("UPDATE turn SET phase = 'answered' WHERE id = ?", (old,))
@@ -116,7 +123,7 @@ def load_call(conn: sqlite3.Connection, turn: Turn) -> ToolCall | None:
     if turn.kind is not RowKind.ANSWER:
         return None
     found = conn.execute("SELECT body FROM waiting_call WHERE turn = ?", (turn.id,)).fetchone()
-    return ToolCall(**json.loads(found[0])) if found else None
+    return ToolCall(**json.loads(found[0]))
 
 
 def forget(conn: sqlite3.Connection, turn: int) -> None:

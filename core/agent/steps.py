@@ -91,9 +91,9 @@ class TurnInput:
     `history` is the session's transcript before this turn (after its last checkpoint, whose
     summary comes first as a User entry), `inputs` what this turn answers, `steps` what an
     earlier attempt had stored. `pinned` is text that a compaction must keep word for word (the
-    goal, its contract and criteria). `asked` are the ids of calls that asked a person and were not
-    carried out since: each is run again and asks what came of it. `taken` are ids that no call of
-    this turn may have.
+    goal, its contract and criteria). `asked` are the ids of calls that have asked a person: one
+    without a result is run again, and hears there what came of its question. `taken` are ids that
+    no call of this turn may have.
     """
 
     turn: int

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from core.escalations.routing import Resolution
 from core.gates.chain import Blocked, Unverified
-from core.goals.events import Judged, TimerFired
+from core.goals.events import Judged, TimerFired, TurnFailed, TurnFinished
 from core.goals.goal import Slot
 from core.messages import Button, LaneKey, Principal, SessionId, TurnId
 from core.pairing import Admit, Expel, Mistry
@@ -336,6 +336,15 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """Tell the goal of a session that is not the lane's any more of the end of a turn of its: it
+    counts there, and is judged when somebody goes back to it."""
+
+    session: SessionId
+    ended: TurnFinished | TurnFailed
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """Cancel all that the lane's turns asked and were not told yet, or with `goal` those of that
     goal's; parked turns and calls that wait end with it. `why` is in the host's words."""
@@ -409,6 +418,7 @@ LaneEffect: TypeAlias = (
     | Done
     | Park
     | SetAside
+    | Report
     | Withdraw
     | Decide
     | SwitchSession

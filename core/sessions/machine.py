@@ -53,6 +53,7 @@ from core.sessions.lane import (
     Phase,
     Post,
     Prio,
+    Report,
     Rest,
     Row,
     RowKind,
@@ -92,6 +93,7 @@ CARD_ACTIVE = (Button("Pause", "/goal pause"), Button("Stop", "/stop"))
 CARD_PAUSED = (Button("Resume", "/goal resume"), Button("Clear", "/goal clear"))
 
 Effects: TypeAlias = tuple[LaneEffect, ...]
+NOTHING: Effects = ()
 
 
 def advance(lane: Lane, event: LaneEvent) -> Change:
@@ -104,9 +106,11 @@ def advance(lane: Lane, event: LaneEvent) -> Change:
         case TurnEnded():
             return _turn_ended(lane, event)
         case SessionEntered():
+            if lane.asking or lane.parked is not None:
+                return lane, ()  # a person's answer goes on with it, and nothing else does
             return tell_goal(lane, GoalWoken(idle=not lane.reports))
         case Judged():
-            if not isinstance(lane.phase, Idle):
+            if not isinstance(lane.phase, Idle) or lane.asking or lane.parked is not None:
                 return lane, ()  # a later turn is begun: the question stays open and grows
             return tell_goal(lane, event)
         case TimerFired():
@@ -244,14 +248,23 @@ def _goes_on(lane: Lane, answer: Row) -> bool:
 
 def _take_up(lane: Lane, event: WorkerReady, answer: Row) -> Change:
     """Go on with the turn that asked, or with the one call of it where other things were said
-    since."""
+    since. Its session hears what was answered; the row's role is the lower one of whoever is
+    worked for and of who answered."""
+    principal, effects = answer.principal, NOTHING
+    goal = lane.slot.active
+    if answer.target == lane.session:
+        lane, effects = tell_goal(lane, PersonSpoke(principal.role))
+        goal = lane.slot.active
+    if goal is not None and goal.id == answer.goal:
+        principal = goal.rights
     waiting = tuple(row for row in lane.waiting if row is not answer)
     parked = lane.parked
     if parked is not None and parked.id == answer.of:
-        again = replace(parked, attempt=parked.attempt + 1, tries=1)
+        again = replace(parked, principal=principal, attempt=parked.attempt + 1, tries=1)
         lane = replace(lane, phase=Running(again), parked=None, waiting=waiting)
-        return lane, (Done((answer.seq,)), Begin(again))
-    return _begin(lane, event, (answer,), answer.principal)
+        return lane, (*effects, Done((answer.seq,)), Begin(again))
+    lane, begun = _begin(lane, event, (answer,), principal)
+    return lane, (*effects, *begun)
 
 
 def _begin_asked(lane: Lane, event: WorkerReady, rows: tuple[Row, ...]) -> Change:
@@ -368,6 +381,8 @@ def _leave(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change
     effects: Effects = ()
     if turn.kind is not RowKind.DRAFT and turn.session == lane.session:
         lane, effects = _report_end(lane, turn, outcome, event)
+    elif turn.goal is not None and (ended := _end_of(turn, outcome, event)) is not None:
+        effects = (Report(turn.session, ended),)
     if outcome in FAILURES and not any(isinstance(effect, Post) for effect in effects):
         effects = (*effects, Post(f"⚠ This turn failed: {event.reason}"))
     return lane, (Finish(turn, outcome), *effects, Wake())
@@ -405,9 +420,20 @@ def _free_of_caps(lane: Lane, turn: Turn, event: TurnEnded) -> Change:
 
 
 def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> Change:
+    """Tell the goal of the lane's session of a turn's end."""
+    if ended := _end_of(turn, outcome, event):
+        return tell_goal(lane, ended)
+    if outcome is not Outcome.STOPPED:
+        return lane, ()
+    lane, _ = tell_goal(lane, TurnStopped(event.seconds))
+    return _orphaned(lane)
+
+
+def _end_of(turn: Turn, outcome: Outcome, event: TurnEnded) -> TurnFinished | TurnFailed | None:
+    """A turn's end as its goal hears of it, None for one that tells it nothing."""
     match outcome:
         case Outcome.ANSWERED | Outcome.INTERRUPTED:
-            finished = TurnFinished(
+            return TurnFinished(
                 turn=turn.id,
                 of_goal=turn.goal,
                 seconds=event.seconds,
@@ -415,20 +441,15 @@ def _report_end(lane: Lane, turn: Turn, outcome: Outcome, event: TurnEnded) -> C
                 idle=event.idle,
                 ruling=event.ruling,
             )
-            return tell_goal(lane, finished)
         case Outcome.FAILED | Outcome.CAPPED | Outcome.REVOKED:
-            failed = TurnFailed(
+            return TurnFailed(
                 of_goal=turn.goal,
                 seconds=event.seconds,
                 reason=event.reason,
                 revoked=outcome is Outcome.REVOKED,
             )
-            return tell_goal(lane, failed)
-        case Outcome.STOPPED:
-            lane, _ = tell_goal(lane, TurnStopped(event.seconds))
-            return _orphaned(lane)
-        case Outcome.PARKED:
-            return lane, ()
+        case Outcome.STOPPED | Outcome.PARKED:
+            return None
         case _:
             assert_never(outcome)
 

@@ -75,8 +75,7 @@ class Begun:
     bound: bool = False
     """Whether the session has a goal that is not over: its caps may hold for this turn."""
     asked: frozenset[str] = frozenset()
-    """The keys of what the turn asked people and was not told yet, see
-    `core.escalations.desk.Asked`."""
+    """The keys of what the turn has asked people, see `core.escalations.desk.Asked`."""
     call: ToolCall | None = None
     """Of an ANSWER turn: the call that goes on."""
 

@@ -168,7 +168,9 @@ def test_a_gate_does_not_replace_the_goal() -> None:
     shell.happen(("round", None, None, None))
     shell.happen(("order", ANNA, ("goal", "pause"), None))
     after, effects = order(shell.lane, 9, "goal", "gate add pytest -q")
-    assert after == shell.lane
+    assert shell.lane.slot.goal is not None
+    changed = replace(shell.lane.slot.goal, gates=("pytest -q",))
+    assert after.slot.goal == changed
     assert [type(effect) for effect in effects] == [Post]
 
 
