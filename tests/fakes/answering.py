@@ -4,24 +4,27 @@ followers to whom nothing matters."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.messages import LaneKey
+from core.sessions.lane import Outcome
 from core.sessions.ports import Begun, Ending, TurnRef
 from tests.contracts.store_rig import answered, texts
 
 
 @dataclass(slots=True)
 class Answering:
-    """A `TurnWorker` that answers at once and writes down what it was told to do."""
+    """A `TurnWorker` that answers at once and writes down what it was told to do; its turns end
+    as `outcome` says."""
 
+    outcome: Outcome = Outcome.ANSWERED
     did: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self, ref: TurnRef, begun: Begun) -> Ending:
         """See `TurnWorker.work`."""
         self._note(*texts(begun))
-        return answered()
+        return replace(answered(), outcome=self.outcome)
 
     async def clean_up(self, ref: TurnRef) -> None:
         """See `TurnWorker.clean_up`."""

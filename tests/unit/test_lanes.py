@@ -14,10 +14,11 @@ from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.commands import Invocation
 from core.messages import Address, PlatformName, TurnId
 from core.sessions.arrivals import Arrival, Commanded
-from core.sessions.lane import Rest
+from core.sessions.lane import Outcome, Rest
 from core.sessions.ports import Begun, Ending, Signals, Store, TurnRef
 from gateway.lanes import Followers, Lanes
 from tests.contracts.backends import sqlite
+from tests.contracts.parking_rig import waiting
 from tests.contracts.store_rig import HERE, OWNER, Opening, Rig
 from tests.fakes.answering import Answering, Unheard
 
@@ -66,8 +67,14 @@ class House:
 
     async def say(self, text: str, at: Address) -> None:
         """A person writes."""
-        message = self.rig.message(text, lane=at.key)
-        _, signals = await self.rig.store.accept([message], cursor=None, now=self.rig.clock.now())
+        await self._take(self.rig.message(text, lane=at.key))
+
+    async def tell(self, line: str, at: Address) -> None:
+        """A person gives a command."""
+        await self._take(self.rig.order(line, lane=at.key))
+
+    async def _take(self, arrival: Arrival) -> None:
+        _, signals = await self.rig.store.accept([arrival], cursor=None, now=self.rig.clock.now())
         self.lanes.follow(signals)
 
 
@@ -96,6 +103,39 @@ async def test_a_stop_between_the_answer_and_its_commit_cleans_up_all_the_same(
         await house.start(HERE.platform)
         await house.say("hi", HERE)
         assert await house.worker.until(f"cleaned up {TurnId(1)}") == ["hi", "cleaned up 1"]
+
+
+async def test_what_a_turn_that_waits_left_running_is_ended_when_it_is_stopped(
+    tmp_path: Path,
+) -> None:
+    rig = await Rig.start(sqlite, tmp_path)
+    begun = await waiting(rig)
+    async with working(rig) as house:
+        await house.start(HERE.platform)
+        await house.tell("/stop", HERE)
+        ended = f"cleaned up {begun.turn.id}"
+        assert await house.worker.until(ended) == [ended]
+
+
+async def test_a_turn_that_waits_keeps_what_it_left_running(tmp_path: Path) -> None:
+    rig = await Rig.start(sqlite, tmp_path)
+    async with working(rig) as house:
+        house.worker.outcome = Outcome.PARKED
+        await house.start(HERE.platform)
+        await house.say("one", HERE)
+        await house.worker.until("one")
+        house.worker.outcome = Outcome.FAILED
+        await house.say("two", HERE)
+        assert await house.worker.until("cleaned up 2") == ["one", "two", "cleaned up 2"]
+
+
+async def test_signals_that_come_before_or_after_a_run_end_nothing(tmp_path: Path) -> None:
+    rig = await Rig.start(sqlite, tmp_path)
+    ended = Signals(ended=frozenset({TurnRef(HERE.key, TurnId(1), 1)}))
+    async with working(rig) as house:
+        pass
+    house.lanes.follow(ended)
+    assert house.worker.did == []
 
 
 async def test_a_console_works_only_the_lane_that_it_talks_to(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.agent.events import ToolStarted
+from core.agent.events import ToolEnded, ToolStarted, ToolWaits
 from core.messages import (
     Address,
     Attachment,
@@ -18,10 +18,10 @@ from core.messages import (
     Say,
     TurnId,
 )
-from core.ports import Health, Intake, Mark, Sent
+from core.ports import Health, Intake, Mark, Sent, Waiting
 from core.splitting import Room
-from core.transcript import ToolCall
-from gateway.narrator import BELOW, ENDED, Narrator
+from core.transcript import Receipt, ToolCall, ToolResult
+from gateway.narrator import BELOW, ENDED, LINES, Narration, Narrator
 from gateway.platforms import Platforms
 
 CHAT = Address(PlatformName.TELEGRAM, "42", "7")
@@ -38,6 +38,7 @@ class SlowPlatform:
     go: asyncio.Event = field(default_factory=asyncio.Event)
     marked: asyncio.Event = field(default_factory=asyncio.Event)
     texts: dict[RemoteId, str] = field(default_factory=dict)
+    marks: list[tuple[RemoteId, Mark]] = field(default_factory=list)
 
     async def show_progress(
         self, address: Address, turn: int, remote: RemoteId | None, text: str
@@ -52,6 +53,7 @@ class SlowPlatform:
         self.texts[remote] = what.text
 
     async def acknowledge(self, address: Address, remote: RemoteId, state: Mark) -> None:
+        self.marks.append((remote, state))
         if state is not Mark.WORKING:
             self.marked.set()
 
@@ -138,3 +140,49 @@ async def test_another_persons_message_in_the_same_group_counts_as_moving_on() -
             narrator.moved_on(ben.key)
             assert narration.shown.moved_on
             narration.answered = True
+
+
+NOTE = "waiting for E7; the answer comes as a message"
+ASK = ToolCall("a", "ask", "{}")
+
+
+async def tell_a_turn_that_waits(narrator: Narrator, platform: SlowPlatform) -> None:
+    """A turn that waits for a person while its progress is being shown."""
+    async with narrator.telling(CHAT.key, TURN, (RemoteId("5"),)) as narration:
+        narration.emit(ToolStarted(ASK, "Shall I?"))
+        await platform.called.wait()
+        narration.emit(ToolWaits(Waiting(ASK, NOTE)))
+        narration.parked = True
+
+
+async def test_a_turn_that_waits_says_for_what_and_leaves_the_message_seen() -> None:
+    platform = SlowPlatform()
+    async with narrating(platform) as narrator:
+        await tell_a_turn_that_waits(narrator, platform)
+        platform.go.set()
+        await platform.marked.wait()
+        assert platform.texts == {RemoteId("9"): "✋ waiting for E7"}
+        assert platform.marks == [(RemoteId("5"), Mark.WORKING), (RemoteId("5"), Mark.SEEN)]
+        assert narrator.take(TURN) is None  # its answer, when it comes, is a message of its own
+
+
+async def test_a_turn_that_goes_on_after_its_answer_is_told_anew() -> None:
+    platform = SlowPlatform()
+    async with narrating(platform) as narrator:
+        await tell_a_turn_that_waits(narrator, platform)
+        platform.go.set()
+        await platform.marked.wait()
+        async with narrator.telling(CHAT.key, TURN, ()) as narration:
+            assert narration.text() == ""
+            narration.answered = True
+
+
+def test_a_call_that_waits_is_a_line_like_any_and_counts_as_one() -> None:
+    narration = Narration(CHAT, TURN, ())
+    call = ToolCall("c", "run", "{}")
+    for _ in range(LINES):
+        narration.emit(ToolEnded(ToolResult(call, "", Receipt(ok=True, summary="ls"))))
+    narration.emit(ToolStarted(ASK, "Shall I?"))
+    narration.emit(ToolWaits(Waiting(ASK, NOTE)))
+    lines = narration.text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("… 1 more", "✋ waiting for E7", LINES + 1)
