@@ -36,6 +36,10 @@ UNSHOWABLE = (
     " what looks like a key or a password, which no chat is shown. Nobody was asked and nothing"
     " was done. Leave it out: read it from a file or the environment where it is used."
 )
+UNSHOWABLE_OPTION = (
+    "Option {number} holds what looks like a key or a password, which no chat is shown, so nobody"
+    " was asked. Leave it out: say in other words what the option is."
+)
 
 
 class ChatDesk:
@@ -54,7 +58,7 @@ class ChatDesk:
 
     async def ask(self, context: ToolContext, call: str, asked: Asked) -> Escalation:
         """See `Desk.ask`."""
-        asked = self._shown(asked)
+        asked = showable(asked, self._redact)
         found, signals = await self._store.ask(_ref(context), call, asked, context.principal)
         self._follow(signals)
         if isinstance(found, str):
@@ -65,18 +69,25 @@ class ChatDesk:
         """See `Desk.apply`."""
         return await self._store.apply(_ref(context), key)
 
-    def _shown(self, asked: Asked) -> Asked:
-        """The question as a chat may be shown it. A card is redacted part by part: done to the
-        whole, a pattern could hide what stands behind it."""
-        for fact in asked.facts:
-            if fact.label in EXACT and self._redact(fact.text) != fact.text:
-                raise UserError(UNSHOWABLE)
-        return replace(
-            asked,
-            question=self._redact(asked.question),
-            facts=tuple(replace(fact, text=self._redact(fact.text)) for fact in asked.facts),
-            options=tuple(map(self._redact, asked.options)),
-        )
+
+def showable(asked: Asked, redact: Callable[[str], str]) -> Asked:
+    """The question as a chat may be shown it. A card is redacted part by part: done to the whole,
+    a pattern could hide what stands behind it.
+
+    Raises UserError for a secret in what is approved or chosen, which stay as they are: the work
+    is told of just that.
+    """
+    for fact in asked.facts:
+        if fact.label in EXACT and redact(fact.text) != fact.text:
+            raise UserError(UNSHOWABLE)
+    for number, option in enumerate(asked.options, 1):
+        if redact(option) != option:
+            raise UserError(UNSHOWABLE_OPTION.format(number=number))
+    return replace(
+        asked,
+        question=redact(asked.question),
+        facts=tuple(replace(fact, text=redact(fact.text)) for fact in asked.facts),
+    )
 
 
 def _ref(context: ToolContext) -> TurnRef:

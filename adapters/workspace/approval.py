@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, assert_never
@@ -145,7 +146,7 @@ class Approval:
         more = [
             *(["background: true"] if arguments.background else []),
             *([] if arguments.timeout_s is None else [f"timeout_s: {arguments.timeout_s}"]),
-            *(["sandbox: none"] if self._options.sandbox is Sandboxing.NONE else []),
+            *self._reach(),
         ]
         reason = [Fact(Label.REASON, ruling.reason)] if isinstance(ruling, Ask) else []
         return (
@@ -154,6 +155,16 @@ class Approval:
             Fact(Label.DIRECTORY, folder),
             *reason,
         )
+
+    def _reach(self) -> Iterator[str]:
+        """What the settings let a command reach beyond its folder."""
+        if self._options.sandbox is Sandboxing.NONE:
+            yield "sandbox: none"
+            return
+        if self._options.network:
+            yield "network: on"
+        for folder in self._options.extra:
+            yield f"also open: {os.path.realpath(folder)}"
 
 
 def unrun(ruling: Leave | Refusal, arguments: Run, summary: str = "refused") -> Leave | Outcome:

@@ -194,6 +194,37 @@ async def test_an_approval_in_the_sandbox_is_none_outside_of_it(
         assert not (lane.workspace / "ran").exists()
 
 
+async def test_what_a_command_may_reach_is_approved_with_it(
+    tmp_path: Path, desk: MemoryDesk
+) -> None:
+    command = f"touch ran{ELSEWHERE}"
+    (tmp_path / "shared").mkdir()
+    wide = WorkspaceOptions(network=True, extra=(tmp_path / "shared",))
+    async with open_lane(tmp_path, wide, desk) as lane:
+        await asked(lane, command)
+    shown = f"The arguments:\n\n```\nnetwork: on\nalso open: {tmp_path / 'shared'}\n```"
+    assert shown in desk.cards[1]
+
+
+@pytest.mark.parametrize("change", ["network", "extra"])
+async def test_an_approval_is_none_where_the_command_could_reach_more(
+    tmp_path: Path, desk: MemoryDesk, change: str
+) -> None:
+    command = f"touch ran{ELSEWHERE}"
+    (tmp_path / "shared").mkdir()
+    async with open_lane(tmp_path, WorkspaceOptions(), desk) as lane:
+        await asked(lane, command)
+    desk.answer()
+    wide = WorkspaceOptions(
+        network=change == "network",
+        extra=(tmp_path / "shared",) if change == "extra" else (),
+    )
+    async with open_lane(tmp_path, wide, desk) as lane:
+        result = await again(lane, command)
+        assert result.text.startswith("Not run: E1 was approved for other than")
+        assert not (lane.workspace / "ran").exists()
+
+
 async def test_a_denied_command_stays_so_where_the_policy_has_changed_since(
     tmp_path: Path, desk: MemoryDesk
 ) -> None:

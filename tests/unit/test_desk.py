@@ -13,9 +13,12 @@ from core.escalations.record import Escalation, Fact, Kind, Label, Purpose
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import ToolContext
 from core.sessions.ports import Signals, TurnRef
-from gateway.desk import UNSHOWABLE, ChatDesk
+from core.transcript import Json
+from gateway.desk import UNSHOWABLE, ChatDesk, showable
 from gateway.redact import MASK, Redactor
 from tests.fakes.escalated import command
+from tests.fakes.scripted_desk import ScriptedDesk
+from tests.fakes.table_rig import TableRig, looks, reports
 
 HERE = Address(PlatformName.TELEGRAM, "1", "2")
 CONTEXT = ToolContext(HERE, Principal("1", "Anna", Role.OWNER), 7, Path("/"), lambda _: None)
@@ -64,13 +67,52 @@ async def test_the_models_words_are_redacted_part_by_part() -> None:
         COMMAND,
         question=f"{KEY} and so on",
         facts=(Fact(Label.COMMAND, "ls"), Fact(Label.REASON, "hunter2 is asked for")),
-        options=("use hunter2", "leave it"),
+        options=("use it", "leave it"),
     )
     await desk(book).ask(CONTEXT, "call", said)
     [shown] = book.asked
     assert shown.question == MASK
     assert [fact.text for fact in shown.facts] == ["ls", f"{MASK} is asked for"]
-    assert shown.options == (f"use {MASK}", "leave it")
+    assert shown.options == ("use it", "leave it")
+
+
+async def test_an_option_that_would_be_hidden_on_the_card_is_not_asked() -> None:
+    book = Book()
+    choice = Asked(
+        key="call",
+        kind=Kind.CHOOSE,
+        purpose=Purpose.ASK,
+        question="Which one?",
+        options=("leave it", "use hunter2"),
+    )
+    with pytest.raises(UserError, match=r"^Option 2 holds what looks like a key") as refused:
+        await desk(book).ask(CONTEXT, "call", choice)
+    assert "hunter2" not in str(refused.value)
+    assert not book.asked
+
+
+class CarefulDesk(ScriptedDesk):
+    """Asks what a chat may be shown, as the gateway's desk does."""
+
+    async def ask(self, context: ToolContext, call: str, asked: Asked) -> Escalation:
+        """See `Desk.ask`."""
+        return await super().ask(context, call, showable(asked, Redactor(["hunter2"])))
+
+
+async def test_a_branch_table_with_a_secret_among_its_options_asks_nobody() -> None:
+    rig = TableRig()
+    rig.desk = CarefulDesk()
+    rig.child(looks(), reports("gone"))
+    human: Json = {"kind": "choose", "options": ["leave it", "use hunter2"]}
+    ask: Json = {"action": "escalate", "tier": "human", "human": human}
+    table: Json = {
+        "conditions": [{"id": "gone", "condition": "The page is gone", "branch": ask}],
+        "default": {"action": "report"},
+    }
+    result = await rig.result(table)
+    assert result["status"] == "undeliverable"
+    assert "Option 2 holds what looks like a key" in str(result["reason"])
+    assert not rig.desk.cards
 
 
 async def test_what_may_not_be_asked_is_a_fault_of_the_call() -> None:
