@@ -79,6 +79,9 @@ class Report:
     told_answers: bool = False
     _turns: set[int] = field(default_factory=set)
     _last: Ending | None = None
+    _looking: bool = False
+    _looked: bool = False
+    """Whether any gate looked at the last answer."""
     _expected: list[str] = field(default_factory=list)
     _goal: Goal | None = None
     _finished: bool = False
@@ -94,6 +97,7 @@ class Report:
                 name = waiting.call.name
                 self._note(f"✋ {waiting.note}", event="waits", tool=name, note=waiting.note)
             case GateRan(gate):
+                self._looking = True
                 self._note(told(gate), event="gate", **_gate(gate))
             case ContextFolded():
                 self._note("[context] folded into a summary", event="folded")
@@ -106,6 +110,7 @@ class Report:
         """See `Watch.ended`."""
         self._turns.add(ref.turn)
         self._last = ending
+        self._looked, self._looking = self._looking, False
         self._expected += [
             self.redact(post.text) for post in ending.posts if isinstance(post, Say)
         ]
@@ -146,7 +151,7 @@ class Report:
             return _of_goal(goal)
         match last.outcome:
             case Outcome.ANSWERED:
-                return _of_answer(last)
+                return _of_answer(last, looked=self._looked)
             case Outcome.CAPPED:
                 return Status.SPENT, last.reason
             case Outcome.FAILED | Outcome.REVOKED:
@@ -168,14 +173,14 @@ def _of_goal(goal: Goal) -> tuple[Status, str]:
             return Status.SPENT, goal.reason or f"its goal is {goal.status}"
 
 
-def _of_answer(ending: Ending) -> tuple[Status, str]:
+def _of_answer(ending: Ending, *, looked: bool) -> tuple[Status, str]:
     match ending.ruling:
         case Blocked(_, reason):
             return Status.BLOCKED, reason
         case Unverified(gate, reason):
             return Status.UNVERIFIED, f"{gate}: {reason}"
         case None:
-            return (Status.DONE if ending.checked is None else Status.VERIFIED), ""
+            return (Status.VERIFIED if looked else Status.DONE), ""
 
 
 def _call(result: ToolResult) -> dict[str, Json]:
