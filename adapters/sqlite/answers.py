@@ -11,16 +11,16 @@ from adapters.sqlite.lane_rows import insert_row
 from adapters.sqlite.transaction import Transaction
 from core.escalations import routing, token
 from core.escalations.record import NO_MESSAGE, place
-from core.escalations.routing import NotAnAnswer, Push, Scene, Words
+from core.escalations.routing import NotAnAnswer, Push, Scene
 from core.messages import Ack, Address, Duplicate, Handled, Refused, RemoteId, Say
 from core.sessions.arrivals import Arrival, Pushed, Said
 from core.sessions.lane import Prio, Row, RowKind
 from core.transcript import Json
 
 
-def scene_of(conn: sqlite3.Connection, address: Address, now: float) -> Scene:
+def scene_of(conn: sqlite3.Connection, address: Address) -> Scene:
     """What people were asked in a chat and thread."""
-    return _scene(conn, address, escalation_rows.recent(conn, address, now))
+    return _scene(conn, address, escalation_rows.known(conn, address))
 
 
 def _scene(
@@ -47,6 +47,7 @@ def _newest(conn: sqlite3.Connection, place: str) -> RemoteId:
     within = (f"{place}|", f"{place}}}")
     busy = conn.execute(
         "SELECT EXISTS (SELECT 1 FROM lane WHERE key >= ?1 AND key < ?2 AND phase <> 'idle') OR "
+        "EXISTS (SELECT 1 FROM inbox WHERE lane >= ?1 AND lane < ?2 AND state = 'ready') OR "
         "EXISTS (SELECT 1 FROM outbox WHERE lane >= ?1 AND lane < ?2 "
         "AND state IN ('ready', 'sending') AND shows <> 'decision')",
         within,
@@ -67,14 +68,14 @@ def press(tx: Transaction, arrival: Arrival, pushed: Pushed) -> Ack:
     if _consume(tx, arrival, {"name": PRESS, "argument": ""}) is None:
         return Duplicate()
     push = pushed.push
-    found = routing.press(push, _pressed(tx.conn, push, tx.now))
+    found = routing.press(push, _pressed(tx.conn, push))
     told = escalations.decide(tx, found, push.by)
     return Handled(told.text) if told.counted else Refused(told.text)
 
 
-def _pressed(conn: sqlite3.Connection, push: Push, now: float) -> Scene:
+def _pressed(conn: sqlite3.Connection, push: Push) -> Scene:
     """The place where it was pressed, and the card's question wherever that is asked."""
-    known = escalation_rows.recent(conn, push.address, now)
+    known = _of(conn, push.address, push.remote)
     read = token.decode(push.data)
     named = escalation_rows.by_token(conn, token.hashed(read.token)) if read else None
     here = [one for one in known if place(one.value.address) == place(push.address)]
@@ -86,11 +87,13 @@ def _pressed(conn: sqlite3.Connection, push: Push, now: float) -> Scene:
 def hear(tx: Transaction, arrival: Arrival, said: Said) -> Ack | None:
     """A message that may be an answer; None for one that is a message like any other."""
     words = said.words
-    if words is None or not escalation_rows.asked_of_late(tx.conn, words.address, tx.now):
+    known = _of(tx.conn, words.address, words.replies_to) if words is not None else []
+    if words is None or not known:
         return None
     if tx.conn.execute("SELECT 1 FROM inbox WHERE dedupe = ?", (arrival.dedupe,)).fetchone():
         return Duplicate()
-    found = routing.message(words, _heard(tx.conn, words, tx.now))
+    scene = _scene(tx.conn, words.address, known, replies_to=words.replies_to)
+    found = routing.message(words, scene)
     if isinstance(found, NotAnAnswer):
         return None
     seq = _consume(tx, arrival, dict(said.payload))
@@ -101,9 +104,12 @@ def hear(tx: Transaction, arrival: Arrival, said: Said) -> Ack | None:
     return Handled(told.text)
 
 
-def _heard(conn: sqlite3.Connection, words: Words, now: float) -> Scene:
-    known = escalation_rows.recent(conn, words.address, now)
-    return _scene(conn, words.address, known, replies_to=words.replies_to)
+def _of(conn: sqlite3.Connection, address: Address, remote: RemoteId) -> list[Stored]:
+    """The questions of a chat that may be answered, and the one that a message shows."""
+    known = escalation_rows.undecided(conn, address)
+    if remote:
+        known += escalation_rows.decided_and_shown(conn, address, remote)
+    return known
 
 
 def _consume(tx: Transaction, arrival: Arrival, payload: dict[str, Json]) -> int | None:

@@ -169,9 +169,9 @@ def _subject(opening: Sequence[tuple[str, str]]) -> str:
     return next((said for kind, payload in texts if (said := _words(kind, payload))), "")
 
 
-def questions(conn: sqlite3.Connection, lane: LaneKey, now: float) -> tuple[Question, ...]:
+def questions(conn: sqlite3.Connection, lane: LaneKey) -> tuple[Question, ...]:
     """The whole of `Archive.questions`. One that cannot be read is left out."""
-    known = escalation_rows.recent(conn, Address.of(lane), now)
+    known = escalation_rows.known(conn, Address.of(lane))
     here = [stored for stored in known if stored.lane == lane]
     return tuple(_question(conn, stored) for stored in reversed(here))
 

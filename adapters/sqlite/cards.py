@@ -89,11 +89,12 @@ def made(conn: sqlite3.Connection, mark: Mark, cards: Cards, now: float) -> Made
 
 
 def _decided(conn: sqlite3.Connection, amend: Amend, stored: Stored, room: Room) -> Made:
-    """The decision in the card's place, also where the chat is read back."""
-    said = card.decided(stored.value, room)
+    """The decision in the place of a card or a reminder, also where the chat is read back."""
+    reminds = amend.remote in stored.value.reminders
+    said = card.reminder(stored.value) if reminds else card.decided(stored.value, room)
     conn.execute(
-        "UPDATE outbox SET body = ? WHERE escalation = ? AND shows = 'card' AND remote_id = ?",
-        (codec.dump_outbound(said), stored.id, amend.remote),
+        "UPDATE outbox SET body = ? WHERE escalation = ? AND shows = ? AND remote_id = ?",
+        (codec.dump_outbound(said), stored.id, REMINDER if reminds else CARD, amend.remote),
     )
     amend = replace(amend, say=said)
     return Made(amend, amend)

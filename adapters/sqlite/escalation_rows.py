@@ -15,20 +15,21 @@ from adapters.sqlite.escalation_codec import Found, dump, load
 from adapters.sqlite.lane_rows import dump_principal
 from core.escalations.events import Trail
 from core.escalations.record import Escalation
-from core.messages import Address, LaneKey, Principal
+from core.messages import Address, LaneKey, Principal, RemoteId
 
-KEPT_S = 7 * 24 * 3600.0
-"""How long a decided question is still known in its chat, for whoever comes late."""
+KNOWN = 20
+"""So many of a chat's decided questions are still known there, for whoever comes late."""
 REPEATED_S = 60.0
 """The same refusal of one person within this time is one line of the trail."""
 _COLUMNS = "id, lane, number, session, turn, call, state, decided, body"
-_RECENT = (
-    f"SELECT {_COLUMNS} FROM escalation WHERE chat = ?1 AND decided IS NULL UNION ALL "  # noqa: S608
-    f"SELECT {_COLUMNS} FROM escalation WHERE chat = ?1 AND decided > ?2 ORDER BY id"
+_OPEN = f"SELECT {_COLUMNS} FROM escalation WHERE chat = ? AND decided IS NULL ORDER BY id"  # noqa: S608
+_DECIDED = (
+    f"SELECT {_COLUMNS} FROM escalation WHERE chat = ? AND decided IS NOT NULL "  # noqa: S608
+    f"ORDER BY decided DESC LIMIT {KNOWN}"
 )
-_ANY = (
-    "SELECT EXISTS (SELECT 1 FROM escalation WHERE chat = ?1 AND decided IS NULL) "
-    "OR EXISTS (SELECT 1 FROM escalation WHERE chat = ?1 AND decided > ?2)"
+_SHOWN = (
+    f"SELECT {_COLUMNS} FROM escalation WHERE chat = ? AND decided IS NOT NULL "  # noqa: S608
+    "AND id IN (SELECT escalation FROM outbox WHERE remote_id = ? AND escalation IS NOT NULL)"
 )
 
 
@@ -152,17 +153,23 @@ def live(conn: sqlite3.Connection, lane: str) -> int:
     return int(count)
 
 
-def asked_of_late(conn: sqlite3.Connection, address: Address, now: float) -> bool:
-    """Whether `recent` may find anything; asked for each message, it costs next to nothing."""
-    found = conn.execute(_ANY, (chat_of(address), now - KEPT_S)).fetchone()
-    return bool(found[0])
+def undecided(conn: sqlite3.Connection, address: Address) -> list[Stored]:
+    """Those of a chat, whatever the thread, that may be answered; asked for each message, so that
+    without any it costs next to nothing. One that cannot be read is left out."""
+    return list(_readable(conn.execute(_OPEN, (chat_of(address),)).fetchall()))
 
 
-def recent(conn: sqlite3.Connection, address: Address, now: float) -> list[Stored]:
-    """Those of a chat, whatever the thread, that may be answered or were of late. One that cannot
-    be read is left out."""
-    found = conn.execute(_RECENT, (chat_of(address), now - KEPT_S)).fetchall()
-    return list(_readable(found))
+def known(conn: sqlite3.Connection, address: Address) -> list[Stored]:
+    """Those, and the last ones of the chat that were decided, oldest first."""
+    decided = _readable(conn.execute(_DECIDED, (chat_of(address),)).fetchall())
+    return sorted([*undecided(conn, address), *decided], key=lambda one: one.id)
+
+
+def decided_and_shown(
+    conn: sqlite3.Connection, address: Address, remote: RemoteId
+) -> list[Stored]:
+    """Of the decided ones of a chat those whose card or reminder a message is."""
+    return list(_readable(conn.execute(_SHOWN, (chat_of(address), remote)).fetchall()))
 
 
 def unapplied(

@@ -218,7 +218,7 @@ class SqlFacts:
 
     def scene(self) -> Scene:
         """What people were asked in the lane's chat and thread."""
-        return answers.scene_of(self.conn, Address.of(self.lane.key), self.now)
+        return answers.scene_of(self.conn, Address.of(self.lane.key))
 
     def asked(self) -> bool:
         """Whether anything that the lane's turns asked was not told to them yet."""

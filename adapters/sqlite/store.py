@@ -393,8 +393,7 @@ class SqliteStore:
 
     async def questions(self, lane: LaneKey) -> tuple[Question, ...]:
         """See `Archive.questions`."""
-        now = self._clock.now()
-        return self._read(lambda conn: archive.questions(conn, lane, now))
+        return self._read(lambda conn: archive.questions(conn, lane))
 
 
 def _one(conn: sqlite3.Connection, sql: str, key: object) -> str | None:

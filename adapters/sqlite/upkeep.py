@@ -14,6 +14,8 @@ from core.sessions.ports import Unfinished
 
 KEPT_S = 7 * 24 * 3600.0
 """How long rows are kept that are done with; dedupe keys must last 3 days at the least."""
+ASKED_S = 90 * 24 * 3600.0
+"""How long a question and its trail are kept once it is decided."""
 AT_ONCE = 5_000
 
 
@@ -104,4 +106,23 @@ def prune(conn: sqlite3.Connection, now: float) -> bool:
         f"AND NOT ({KEPT} AND state = 'sent') LIMIT ?)",
         (old, AT_ONCE),
     )
-    return inbox.rowcount + outbox.rowcount > 0
+    return inbox.rowcount + outbox.rowcount + _prune_questions(conn, now) > 0
+
+
+def _prune_questions(conn: sqlite3.Connection, now: float) -> int:
+    """Delete what was asked and told long ago, but for the last one of a place: the next number
+    is counted from it. Of younger ones only the buttons go."""
+    gone = conn.execute(
+        "SELECT id FROM escalation e WHERE state = 'applied' AND decided < ? AND number < "
+        "(SELECT max(number) FROM escalation WHERE place = e.place) LIMIT ?",
+        (now - ASKED_S, AT_ONCE),
+    ).fetchall()
+    conn.executemany("DELETE FROM escalation_event WHERE escalation = ?", gone)
+    conn.executemany("DELETE FROM escalation WHERE id = ?", gone)
+    tokens = conn.execute(
+        "DELETE FROM escalation_token WHERE hash IN (SELECT hash FROM escalation_token t "
+        "LEFT JOIN escalation e ON e.id = t.escalation "
+        "WHERE e.id IS NULL OR (e.state = 'applied' AND e.decided < ?) LIMIT ?)",
+        (now - KEPT_S, AT_ONCE),
+    )
+    return len(gone) + tokens.rowcount

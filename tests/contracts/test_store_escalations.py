@@ -190,7 +190,7 @@ async def test_of_forty_presses_the_first_wins_and_the_others_are_told_who(
 async def test_a_member_does_not_approve_their_own_command(rig: Rig) -> None:
     card = await parked(rig, DANGER, by=MEMBER)
     refused = await press(rig, card, by=MEMBER)
-    assert refused == Refused("You may not answer E1; it takes owners.")
+    assert refused == Refused("You may not answer E1. May answer: owners.")
     assert await rig.heard() == []  # the card does not change
     assert await trail(rig) == ["asked", "sent", "refused"]
     (row,) = people_of(rig.store).audit(10)
@@ -391,8 +391,6 @@ async def test_what_a_chat_was_asked_can_be_listed(rig: Rig) -> None:
     assert done.outcome.startswith("✓ E1 approved by Anna")
     (fact,) = await rig.store.chats(PlatformName.TELEGRAM)
     assert fact.waiting == 0
-    rig.clock.wall += 8 * 24 * 3600
-    assert await questions(rig) == {}
 
 
 async def test_a_failed_turn_is_told_apart_from_one_that_waits(rig: Rig) -> None:

@@ -54,4 +54,5 @@ CREATE INDEX inbox_answers ON inbox (of_turn) WHERE of_turn IS NOT NULL;
 ALTER TABLE outbox ADD COLUMN escalation INTEGER;
 ALTER TABLE outbox ADD COLUMN shows TEXT NOT NULL DEFAULT '';  -- card, reminder, decision (an edit), lost
 CREATE INDEX outbox_asks ON outbox (escalation) WHERE escalation IS NOT NULL;
+CREATE INDEX outbox_shown ON outbox (remote_id) WHERE escalation IS NOT NULL;
 CREATE INDEX outbox_said ON outbox (lane, id) WHERE state = 'sent' AND shows <> 'decision';
