@@ -93,6 +93,7 @@ class ConsolePlatform:
         self._busy = False
         self._said = 0
         self._printed: OrderedDict[RemoteId, Say] = OrderedDict()
+        self._decision = ""
 
     async def run(self, intake: Intake) -> None:
         """Talk until the person leaves, or the input has ended and the lane is idle.
@@ -171,7 +172,9 @@ class ConsolePlatform:
             self._talk.pin(remote, None)
             return
         elif line := decision(before, said):
-            await self._print(Say(line))
+            if line != self._decision:  # its card and each reminder are edited; once is enough
+                await self._print(Say(line))
+            self._decision = line
             self._talk.withdraw(remote)
         elif before is None or said.text != before.text:
             await self._print(said)

@@ -14,6 +14,7 @@ MOST = 20_000
 
 _GOAL_CONTROLS = frozenset({"/goal pause", "/goal resume", "/goal clear", "/goal status", "/stop"})
 _DECISION = re.compile(r"[✓✗⌛⏹⚠] E\d+ ")
+_REMINDER = re.compile(r"⏰ E\d+ ")
 
 
 def parts(text: str) -> tuple[Outbound, ...]:
@@ -48,8 +49,9 @@ def is_decision(text: str) -> bool:
 
 def decision(before: Say | None, after: Say) -> str:
     """The line that says what became of a question, "" when the edit is not about that. Of a
-    card that an earlier process printed, its first line tells."""
-    known = is_decision(after.text) if before is None else is_question(before)
+    reminder, and of a card that an earlier process printed, its first line tells."""
+    stands_in = before is None or _REMINDER.match(before.text)
+    known = is_decision(after.text) if stands_in else before is not None and is_question(before)
     return after.text.partition("\n")[0] if known and not after.buttons else ""
 
 

@@ -115,9 +115,10 @@ def decided(escalation: Escalation, room: Room) -> Say:
 
 
 def reminder(escalation: Escalation) -> Say:
-    """A reminder; the card's own buttons answer, so it has none."""
+    """A reminder, or the decision in its place; the card's own buttons answer, so it has none."""
     remote = escalation.copies[0].remote if escalation.copies else NO_MESSAGE
-    return Say(texts.reminder(escalation), reply_to=remote)
+    text = texts.reminder(escalation) if escalation.live else texts.decision(escalation)
+    return Say(text, reply_to=remote)
 
 
 def _said(escalation: Escalation) -> str:

@@ -137,7 +137,8 @@ class SendCard:
 
 @dataclass(frozen=True, slots=True)
 class EditCards:
-    """Put the decision into these messages and take their buttons away; `line` is its head."""
+    """Put the decision into these messages: a card keeps what was asked and loses its buttons, of
+    a reminder the decision alone is left. `line` says it."""
 
     remotes: tuple[RemoteId, ...]
     line: str

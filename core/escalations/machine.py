@@ -35,7 +35,7 @@ from core.escalations.events import (
     Trail,
 )
 from core.escalations.record import GRACE_S, SETTLED, Copy, Escalation, State
-from core.messages import Principal
+from core.messages import Principal, RemoteId
 
 DRIFT_S = 60.0
 """From this difference of the clocks on, an expiry waits."""
@@ -107,14 +107,23 @@ def _next_reminder(escalation: Escalation) -> float | None:
 def _in_chat(escalation: Escalation, event: CardSent | CardAdopted | ReminderSent) -> Change:
     match event:
         case ReminderSent(remote):
-            known = tuple(one for one in escalation.reminders if one != remote)
-            return replace(escalation, reminders=(*known, remote)), ()
+            return _reminded(escalation, remote)
         case CardSent(remote, at):
             return _shown(escalation, Copy(remote, at), Audit(Trail.SENT, detail=remote))
         case CardAdopted(remote, at):
             return _shown(escalation, Copy(remote, at), Audit(Trail.ADOPTED, detail=remote))
         case _:
             assert_never(event)
+
+
+def _reminded(escalation: Escalation, remote: RemoteId) -> Change:
+    known = tuple(one for one in escalation.reminders if one != remote)
+    escalation = replace(escalation, reminders=(*known, remote))
+    return escalation, () if escalation.live else (_edit(escalation, (remote,)),)
+
+
+def _edit(escalation: Escalation, remotes: tuple[RemoteId, ...]) -> EditCards:
+    return EditCards(remotes, texts.decision(escalation))
 
 
 def _shown(escalation: Escalation, copy: Copy, audit: Audit) -> Change:
@@ -126,7 +135,7 @@ def _shown(escalation: Escalation, copy: Copy, audit: Audit) -> Change:
     if escalation.state is State.OPEN:
         return escalation, (audit, SetTimer(due(escalation)))
     # Late: it was decided while the card was on its way, so that copy shows the decision too.
-    return escalation, (audit, EditCards((copy.remote,), texts.decision(escalation)))
+    return escalation, (audit, _edit(escalation, (copy.remote,)))
 
 
 def _person(escalation: Escalation, event: Answered | LaterPressed) -> Change:
@@ -198,12 +207,12 @@ def _stopped(escalation: Escalation, event: Stopped) -> Change:
 def _settle(
     escalation: Escalation, state: State, at: float, by: Principal | None = None
 ) -> Change:
-    """The one way to a decision: the cards show it, the timer is gone, the work is told."""
+    """The one way to a decision: cards and reminders show it, the timer is gone, the work is
+    told."""
     escalation = replace(escalation, state=state, ending=state, decided=at)
     effects: list[EscalationEffect] = [Audit(Trail(state.value), by), SetTimer(None)]
-    if escalation.copies:
-        remotes = tuple(copy.remote for copy in escalation.copies)
-        effects.append(EditCards(remotes, texts.decision(escalation)))
+    if remotes := escalation.messages:
+        effects.append(_edit(escalation, remotes))
     return escalation, (*effects, _resume(escalation))
 
 

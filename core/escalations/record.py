@@ -235,9 +235,14 @@ class Escalation:
         own = self.approvers.requester and person.id == self.requester.id
         return own or person.role in self.approvers.roles
 
+    @property
+    def messages(self) -> tuple[RemoteId, ...]:
+        """Its cards, then its reminders."""
+        return (*(copy.remote for copy in self.copies), *self.reminders)
+
     def shown_in(self, remote: RemoteId) -> bool:
         """Whether a message is one of its cards or reminders."""
-        return remote in self.reminders or any(copy.remote == remote for copy in self.copies)
+        return remote in self.messages
 
     def fits(self, answer: Answer) -> bool:
         """Whether an answer is of the kind that was asked for."""

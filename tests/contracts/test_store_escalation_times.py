@@ -82,7 +82,12 @@ async def test_a_card_is_reminded_of_twice_and_then_expires(rig: Rig) -> None:
     assert signals.wake == signals.deliver == {LANE}
     assert signals.timers
     assert await rig.store.next_timer() is None
-    assert (await edits(rig))[card.remote].text.startswith("⌛ E1 expired unanswered")
+    decided = await edits(rig)
+    assert decided.pop(card.remote).text.startswith("⌛ E1 expired unanswered")
+    assert len(decided) == 2
+    for reminder in decided.values():
+        assert reminder.text.startswith("⌛ E1 expired unanswered")
+        assert ASK.question not in reminder.text
     begun = await rig.turn()
     assert (await put(rig, begun)).state is State.EXPIRED
     assert isinstance(await press(rig, card), Refused)

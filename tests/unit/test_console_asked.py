@@ -118,6 +118,18 @@ async def test_a_reminder_of_the_card_leaves_its_numbers_alone_and_other_words_d
     assert bench.intake.texts() == [f"[{LATER}]", "1"]
 
 
+async def test_the_decision_is_printed_once_for_a_card_and_its_reminders(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path)
+    reminder = Say("⏰ E7 still waits")
+    async with bench.talking():
+        card = await bench.console.send(ADDRESS, CARD)
+        sent = [await bench.console.send(ADDRESS, reminder) for _ in range(2)]
+        for remote in (card.remote, *(one.remote for one in sent)):
+            edit = DECIDED if remote == card.remote else Say(HEAD)
+            await bench.console.edit(ADDRESS, remote, edit)
+    assert bench.front.said == [CARD, reminder, reminder, Say(HEAD)]
+
+
 async def test_a_number_begun_before_the_card_was_there_answers_nothing(tmp_path: Path) -> None:
     bench = bench_of(tmp_path)
     async with bench.talking():

@@ -154,6 +154,17 @@ def test_a_card_whose_sending_was_in_doubt_is_adopted_by_a_press_and_then_answer
     assert EditCards((COPY,), texts.decision(after(adopted, YES))) in effects_of(adopted, YES)
 
 
+def test_the_decision_stands_in_the_reminders_too() -> None:
+    again = RemoteId("reminder-2")
+    opened = after(shown(escalation()), ReminderSent(COPY), ReminderSent(again))
+    done, effects = advance(opened, YES)
+    assert EditCards((CARD, COPY, again), texts.decision(done)) in effects
+    late = RemoteId("reminder-3")
+    told_late, effects = advance(done, ReminderSent(late))
+    assert effects == (EditCards((late,), texts.decision(done)),)
+    assert told_late.shown_in(late)
+
+
 def test_a_copy_that_arrives_after_the_decision_is_given_the_decision() -> None:
     for done in (after(shown(escalation()), YES), after(shown(escalation()), YES, Applied(NOW))):
         late, effects = advance(done, CardSent(COPY, NOW + 90))
@@ -396,7 +407,7 @@ def test_a_decision_reaches_every_card_the_timer_and_the_work(
         assert SetTimer(None) in effects
         assert Resume(wake=new.ending is not State.CANCELLED) in effects
         edited = [effect.remotes for effect in effects if isinstance(effect, EditCards)]
-        assert edited == ([tuple(copy.remote for copy in new.copies)] if new.copies else [])
+        assert edited == ([new.messages] if new.messages else [])
 
 
 @given(ESCALATIONS, LISTS)
