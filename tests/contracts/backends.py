@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
 from core.delegation.ports import ChildStore
+from core.gates.ports import GateStore
 from core.people import People
 from core.sessions.conversation import Archive
 from core.sessions.ports import Store
@@ -36,6 +37,12 @@ def children_of(store: Store) -> ChildStore:
     """The `ChildStore` of a back end's store."""
     assert isinstance(store, SqliteStore), store
     return store.children
+
+
+def gates_of(store: Store) -> GateStore:
+    """The `GateStore` of a back end's store."""
+    assert isinstance(store, SqliteStore), store
+    return store.gates
 
 
 def archive_of(store: Store) -> Archive:
