@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from core.commands import Invocation
+from core.goals import machine as goals
 from core.goals.events import Judged, TimerFired, Verdict
 from core.goals.goal import Slot
 from core.messages import Principal, Role, SessionId, TurnId
@@ -26,6 +27,7 @@ from core.sessions.lane import (
     Outcome,
     Park,
     Prio,
+    Report,
     Rest,
     Row,
     RowKind,
@@ -262,6 +264,9 @@ class Shell:
                 self.called.add((goal.id, self.lane.slot.generation, goal.judgement.id))
             case Park() | SetAside() | Finish() | Withdraw():
                 self.leave(effect)
+            case Report(session, end):
+                assert session != self.lane.session, "the goal here is told by the lane"
+                self.slots[session], _ = goals.advance(self.slots[session], end)
             case _:
                 pass
 
@@ -366,8 +371,10 @@ class Shell:
             assert running(before).id == turn.id, "L2: two turns at once"
             return
         assert before.parked is not None
-        assert before.parked == replace(turn, attempt=turn.attempt - 1, tries=before.parked.tries)
-        assert turn.tries == 1
+        principal = self.rights(turn, turn.principal)
+        assert turn == replace(
+            before.parked, principal=principal, attempt=before.parked.attempt + 1, tries=1
+        )
         assert not before.people, "L3: it goes before a person"
         answered = [one for one in self.waiting_ones if one.of == turn.id and one.row]
         assert answered, "a turn goes on before anybody has answered"
@@ -380,11 +387,16 @@ class Shell:
         (one,) = [one for one in self.waiting_ones if one.row in turn.rows]
         assert one.of in self.aside, "nothing waits for this answer"
         assert (turn.session, turn.goal) == (one.by.session, one.by.goal)
-        assert turn.principal == one.by.principal
+        assert turn.principal == self.rights(turn, one.by.principal)
         old, one.of = one.of, turn.id
         self.tell([one])
         if not any(other.of == old for other in self.waiting_ones):
             self.aside.discard(old)
+
+    def rights(self, turn: Turn, asked: Principal) -> Principal:
+        """Whose rights a turn goes on with: the goal's as it is now, else those it asked with."""
+        goal = self.lane.slot.active
+        return goal.rights if goal and goal.id == turn.goal else asked
 
     def tell(self, answered: list[Question]) -> None:
         """The work is told; what stands ready to tell it again goes."""

@@ -12,18 +12,20 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.sqlite.store import RESERVE_NAME, SqliteStore
-from core.errors import TransientError
+from core.errors import PermanentError, TransientError
 from core.messages import Address, Attachment, Outbound, PlatformName, RemoteId, Say
 from core.ports import Health, Intake, Mark, Sent
 from core.sessions.outgoing import Outgoing
-from core.sessions.ports import Store
+from core.sessions.ports import Signals, Store
 from core.splitting import Room
 from gateway.delivery import GIVE_UP_S, GIVE_UP_TRIES, Delivery, Pauses
 from gateway.narrator import Narrator
 from gateway.platforms import Platforms
 from tests.contracts.backends import sqlite
+from tests.contracts.parking_rig import approve, waiting
 from tests.contracts.store_rig import LANE, NOW, Opening, OpenStore, Rig, answered
 
 DAY_AND_A_BIT = GIVE_UP_S + 3600.0
@@ -61,6 +63,9 @@ class Moody:
     keys: list[str] = field(default_factory=list)
     tries: list[float] = field(default_factory=list)
     posted: list[str] = field(default_factory=list)
+    edits: list[TransientError | PermanentError | None] = field(default_factory=list)
+    """How each edit goes, as `moods` says of the sends; all succeed when it is empty."""
+    edited: list[tuple[str, str]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, address: Address, what: Outbound, *, key: str = "") -> Sent:
@@ -101,6 +106,11 @@ class Moody:
 
     async def edit(self, address: Address, remote: RemoteId, what: Say) -> None:
         """See `Platform.edit`."""
+        self.changed.set()
+        mood = self.edits.pop(0) if self.edits else None
+        if mood is not None:
+            raise mood
+        self.edited.append((remote, what.text.splitlines()[0]))
 
     async def show_progress(
         self, address: Address, turn: int, remote: RemoteId | None, text: str
@@ -125,20 +135,20 @@ class Forgetful(SqliteStore):
             self.full -= 1
             raise TransientError("the disk is full")
 
-    async def sent(self, outgoing: Outgoing, remote: RemoteId) -> bool:
+    async def sent(self, outgoing: Outgoing, sent: Sent) -> tuple[bool, Signals]:
         """See `Store.sent`."""
         self._check()
-        return await super().sent(outgoing, remote)
+        return await super().sent(outgoing, sent)
 
     async def unsent(self, outgoing: Outgoing, *, doubtful: bool) -> None:
         """See `Store.unsent`."""
         self._check()
         await super().unsent(outgoing, doubtful=doubtful)
 
-    async def dead(self, outgoing: Outgoing, reason: str) -> None:
+    async def dead(self, outgoing: Outgoing, reason: str) -> Signals:
         """See `Store.dead`."""
         self._check()
-        await super().dead(outgoing, reason)
+        return await super().dead(outgoing, reason)
 
 
 async def forgetful(opening: Opening) -> Store:
@@ -303,3 +313,56 @@ async def test_a_repeat_is_marked_unless_the_platform_knows_the_key_again(
         assert await chat.emptied() == [said]
         first, again = chat.platform.keys
         assert first == again
+
+
+# What becomes of a card that was answered
+
+
+@asynccontextmanager
+async def deciding(
+    folder: Path, *edits: TransientError | PermanentError | None
+) -> AsyncIterator[Chat]:
+    """A delivery that has begun to edit an answered card, with something to say behind it."""
+    rig = await Rig.start(sqlite, folder)
+    await waiting(rig)
+    await approve(rig)
+    await rig.tell("/whoami")
+    platform, clock, platforms = Moody([None], edits=list(edits)), TwoClocks(), Platforms()
+    platforms.add(platform)
+    delivery = Delivery(rig.store, platforms, Narrator(platforms), clock, lambda: None, QUICK)
+    async with asyncio.TaskGroup() as group:
+        life = group.create_task(delivery.run(), name="delivery")
+        await asyncio.sleep(0)
+        delivery.enlist(LANE)
+        yield Chat(platform, delivery, clock)
+        life.cancel()
+    await rig.store.close()
+
+
+DECIDED = [("1", "✓ E1 approved by Anna, 2023-11-14 22:13 UTC")]
+
+
+async def test_a_decision_takes_the_cards_place(tmp_path: Path) -> None:
+    async with deciding(tmp_path) as chat:
+        await chat.emptied()
+        assert chat.platform.edited == DECIDED
+        assert not any("E1 approved" in text for text in chat.platform.posted[1:])
+
+
+async def test_a_decision_that_could_not_be_shown_yet_is_tried_again(tmp_path: Path) -> None:
+    doubt = TransientError("the answer was lost", doubtful=True)
+    async with deciding(tmp_path, OFF, doubt, None) as chat:
+        await chat.emptied()
+        assert chat.platform.edited == DECIDED  # an edit arrives once however often it is made
+
+
+async def test_a_card_that_somebody_deleted_holds_nobody_up_and_alarms_nobody(
+    tmp_path: Path,
+) -> None:
+    with capture_logs() as logs:
+        async with deciding(tmp_path, PermanentError("message not found")) as chat:
+            said = await chat.emptied()
+    assert any(text.startswith("You are Anna") for text in said)
+    assert chat.platform.edited == []
+    told = [entry for entry in logs if entry["event"] == "undeliverable"]
+    assert [entry["log_level"] for entry in told] == ["debug"]

@@ -22,6 +22,7 @@ from core.sessions.lane import (
     Outcome,
     Park,
     Post,
+    Report,
     Rest,
     RowKind,
     SetAside,
@@ -311,6 +312,50 @@ def test_the_work_of_another_session_tells_nothing_to_the_goal_here() -> None:
     tell(shell, "goal", "resume")
     end(shell)
     assert begin(shell).goal == goal_of(shell.lane).id, "the goal here stalls"
+
+
+def test_the_goal_of_a_session_that_was_left_hears_of_its_turns_end() -> None:
+    shell, turn = elsewhere()
+    answer(shell)
+    goes_on = begin(shell)
+    end(shell)
+    (told,) = [effect for effect in shell.effects if isinstance(effect, Report)]
+    assert told.session == turn.session
+    tell(shell, "resume", "2")
+    shell.happen(("ready", None, False, 9))
+    assert shell.lane.session == turn.session
+    judged = goal_of(shell.lane).judgement
+    assert judged is not None
+    assert (judged.id, goal_of(shell.lane).turns) == (goes_on.id, 1)
+    assert rests(shell)
+    assert CallJudge() in shell.effects
+
+
+def test_a_judges_late_word_is_dropped_while_a_question_is_open_and_asked_for_again() -> None:
+    shell = Shell()
+    tell(shell, "goal", "Write")
+    begin(shell)
+    end(shell)
+    assert rests(shell)
+    assert CallJudge() in shell.effects
+    say(shell)
+    park(shell)
+    shell.happen(("judge", True, False, 0.0))
+    assert goal_of(shell.lane).status is GoalStatus.ACTIVE
+    answer(shell)
+    begin(shell)
+    end(shell)
+    judged = goal_of(shell.lane).judgement
+    assert judged is not None
+    assert judged.turns == (1, 2)
+    assert rests(shell)
+    assert CallJudge() in shell.effects
+
+
+def test_a_start_tells_a_goal_nothing_while_its_question_is_open() -> None:
+    shell, _ = waiting(goal=True)
+    shell.happen(("enter", None, None, None))
+    assert shell.effects == ()
 
 
 def test_a_cap_of_another_sessions_goal_ends_its_turn() -> None:

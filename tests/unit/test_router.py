@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from core.commands import Invocation
 from core.errors import TransientError
+from core.escalations import token
+from core.escalations.routing import Push, Words
+from core.escalations.token import Act
 from core.messages import (
     Ack,
     Address,
@@ -19,12 +22,14 @@ from core.messages import (
     Message,
     PlatformName,
     Press,
+    Principal,
     Queued,
     Refused,
     RemoteId,
+    Role,
     Sender,
 )
-from core.sessions.arrivals import Arrival, Commanded, Relocation, Said
+from core.sessions.arrivals import Arrival, Commanded, Pushed, Relocation, Said
 from core.sessions.lane import Busy
 from core.sessions.ports import Signals
 from gateway.access import Access, Allowlist
@@ -254,6 +259,71 @@ async def test_a_confirmed_command_may_be_given_twice() -> None:
     )
     commands = [a.what for a in at.store.arrivals if isinstance(a, Arrival)]
     assert commands == [Commanded(Invocation("goal", ""))] * 2
+
+
+async def test_a_press_on_a_card_carries_what_the_button_says_and_from_which_message() -> None:
+    at = rig()
+    data = token.encode(b"0123456789abcdef", Act.APPROVE)
+    await at.send(pressed(data))
+    (arrival,) = at.store.arrivals
+    assert isinstance(arrival, Arrival)
+    anna = Principal("1", "Anna", Role.OWNER)
+    push = Push(by=anna, address=GROUP, data=data, remote=RemoteId("9"))
+    assert arrival.what == Pushed(push)
+    assert await at.send(pressed(data, by=EVE, key="p2")) == (Refused(""),)
+    assert len(at.store.arrivals) == 1
+
+
+async def test_a_broken_press_on_a_card_is_for_the_store_to_refuse() -> None:
+    at = rig()
+    await at.send(pressed("esc:what"))
+    (arrival,) = at.store.arrivals
+    assert isinstance(arrival, Arrival)
+    assert isinstance(arrival.what, Pushed)
+
+
+async def test_a_message_is_handed_on_as_a_possible_answer() -> None:
+    at = rig()
+    message = said("yes", by=BEN, private=True)
+    await at.send(replace(message, sent_at=990.0, replies_to=RemoteId("7")))
+    assert words(at) == Words(
+        by=Principal("2", "Ben", Role.MEMBER),
+        address=GROUP,
+        text="yes",
+        sent_at=990.0,
+        private=True,
+        replies_to=RemoteId("7"),
+    )
+
+
+async def test_a_message_with_a_file_or_a_part_of_a_longer_one_is_not_bare() -> None:
+    at = rig()
+    await at.send(replace(said("yes"), may_continue=True))
+    found = words(at)
+    assert found is not None
+    assert not found.bare
+
+
+async def test_what_is_said_by_command_answers_nothing() -> None:
+    at = rig()
+    await at.send(said("/queue yes"))
+    assert words(at) is None
+
+
+async def test_an_answering_command_carries_the_platforms_time() -> None:
+    at = rig()
+    await at.send(replace(said("/approve E1"), sent_at=990.0))
+    (arrival,) = at.store.arrivals
+    assert isinstance(arrival, Arrival)
+    assert arrival.what == Commanded(Invocation("approve", "E1"), 990.0)
+
+
+def words(at: Rig) -> Words | None:
+    """The one message that came, as a possible answer."""
+    (arrival,) = at.store.arrivals
+    assert isinstance(arrival, Arrival)
+    assert isinstance(arrival.what, Said)
+    return arrival.what.words
 
 
 async def test_one_message_that_nobody_can_take_does_not_hold_up_the_rest() -> None:
