@@ -59,6 +59,7 @@ class SlackPlatform:
         self._known = known
         self._hold = hold
         silence_s = options.deaf_s if options.events is None else 3 * options.check_s
+        self._clock = clock
         self._pulse = Pulse(clock, silence_s)
         self._link = Link(options)
         self._pacing = Pacing(
@@ -163,6 +164,7 @@ class SlackPlatform:
             places=self._places,
             threads=self._threads,
             asides=self._asides,
+            clock=self._clock,
             saving_s=options.saving_s,
             group=group,
         )

@@ -24,9 +24,11 @@ from adapters.slack.threads import Threads
 from core.errors import TransientError
 from core.escalations import token
 from core.messages import Ack, Handled, LaneKey, Message, Press, Queued, Refused
-from core.ports import Intake
+from core.ports import Clock, Intake
 from core.transcript import Json
 
+ON_ITS_WAY_S = 3.0
+"""Slack brings a command once and waits so long for its answer."""
 SAVING = "saving…"
 SAVED = "Saved."
 ELSEWHERE = "I am not in this channel; the answer comes in our direct messages."
@@ -79,6 +81,7 @@ class Handover:
         places: Places,
         threads: Threads,
         asides: Asides,
+        clock: Clock,
         saving_s: float,
         group: asyncio.TaskGroup,
     ) -> None:
@@ -89,6 +92,7 @@ class Handover:
         self._places = places
         self._threads = threads
         self._asides = asides
+        self._clock = clock
         self._saving_s = saving_s
         self._group = group
         self._lines = Lines()
@@ -181,7 +185,9 @@ class Handover:
         return self._known(inbound.sender.id, inbound.address.chat)
 
     async def _take_command(self, received: Received, command: Message) -> Answer:
-        where = command.address
+        # Slack does not say when a command was given, and one may not mean what came after it.
+        command = replace(command, sent_at=self._clock.now() - ON_ITS_WAY_S)
+        received, where = replace(received, inbound=command), command.address
         if not self._is_known(command):
             # Other people's direct messages have commands too: private are only those with us.
             private = command.private and await self._places.has(where.chat)

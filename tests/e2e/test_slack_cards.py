@@ -3,6 +3,7 @@ replies under it, and who is told what."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -394,3 +395,14 @@ async def test_a_refused_command_is_told_to_who_gave_it_alone(
     }
     assert not fake.by_bot(team)
     assert not fake.world.whispers
+
+
+async def test_a_command_counts_as_given_before_all_that_came_while_it_was_on_its_way(
+    fake: FakeSlack, intake: FakeIntake
+) -> None:
+    before = time.time()
+    async with running(platform_for(fake), intake):
+        fake.command("/approve")
+        await intake.got(1)
+    [given] = messages(intake)
+    assert before - 3 <= given.sent_at <= time.time() - 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -132,8 +133,8 @@ class World:
         """What chat.postEphemeral has shown."""
         self.statuses: list[tuple[str, str, str]] = []
         """(channel, thread, status) of every status shown."""
-        self.epoch = 1_760_000_000
-        """The time before the first message, in epoch seconds; each takes a second."""
+        self.clock: Callable[[], float] = itertools.count(1_760_000_001).__next__
+        """What time it is, in epoch seconds; by default each message takes a second."""
         self._stamps = itertools.count(1)
         self._numbers = itertools.count(1)
 
@@ -155,7 +156,7 @@ class World:
     def stamp(self) -> str:
         """A timestamp later than all before."""
         number = next(self._stamps)
-        return f"{self.epoch + number}.{number:06d}"
+        return f"{int(self.clock())}.{number:06d}"
 
     def post(self, channel: Channel, author: Person, text: str, **more: Any) -> Seen:
         """Put a message into a channel."""

@@ -27,16 +27,16 @@ from tests.fakes.openai_replies import Answer, calls
 from tests.fakes.openai_seen import Seen
 from tests.fakes.slack_api import FakeSlack
 from tests.fakes.telegram_api import FakeTelegram
+from tests.scenarios.asking_discord import DiscordPlace
 from tests.scenarios.asking_places import (
     OWNERS,
     WITHIN_S,
-    DiscordPlace,
     Place,
     Shown,
-    SlackPlace,
-    TelegramPlace,
     Who,
 )
+from tests.scenarios.asking_slack import SlackPlace
+from tests.scenarios.asking_telegram import TelegramPlace
 
 PLATFORMS = ("telegram", "discord", "slack")
 THREADS = tuple(f"{name}-thread" for name in PLATFORMS)
