@@ -108,7 +108,7 @@ def who_may(escalation: Escalation) -> str:
 
 def not_yours(escalation: Escalation) -> str:
     """The refusal for who may not answer."""
-    return f"You may not answer {escalation.id}; it takes {who_may(escalation)}."
+    return f"You may not answer {escalation.id}. May answer: {who_may(escalation)}."
 
 
 def taken(escalation: Escalation) -> str:

@@ -208,10 +208,10 @@ async def test_a_refused_command_is_told_to_who_gave_it_alone(
     fake: FakeDiscord, intake: FakeIntake, tmp_path: Path
 ) -> None:
     channel = fake.channel()
-    intake.acks = lambda _: Refused("You may not answer E7; it takes owners.")
+    intake.acks = lambda _: Refused("You may not answer E7. May answer: owners.")
     async with running(platform_for(fake, tmp_path, commands=MENU), intake):
         asked = fake.command("approve", "E7", user=fake.bob, channel=channel)
-        assert await private(fake, asked) == "You may not answer E7; it takes owners."
+        assert await private(fake, asked) == "You may not answer E7. May answer: owners."
     assert not [shown for shown in fake.shown(channel) if not shown.ephemeral]
 
 

@@ -67,7 +67,7 @@ async def test_a_member_answers_what_their_own_work_asks_and_nothing_dangerous(
         await bot.becomes(first, "✓ E1 answered by ")
         second = await bot.card("✋ E2", "May answer: owners.")
         assert await bot.press(second, "Approve", Who.MIA) == (
-            "You may not answer E2; it takes owners."
+            "You may not answer E2. May answer: owners."
         )
         assert bot.now(second) == second
         assert bot.refusals() == [(str(bot.place.id_of(Who.MIA)), "refused answer")]

@@ -174,7 +174,7 @@ async def test_a_members_command_on_an_owners_question_is_refused(
         bot.models.script("main", runs(), text("Done."))
         bot.place.say("push it")
         card = await bot.card("✋ E1")
-        refusal = "You may not answer E1; it takes owners."
+        refusal = "You may not answer E1. May answer: owners."
         await bot.answered("/approve E1", refusal, Who.MIA)
         assert bot.now(card) == card
         assert bot.refusals() == [(str(bot.place.id_of(Who.MIA)), "refused answer")]

@@ -190,7 +190,7 @@ def test_a_press_on_no_message_at_all_is_refused() -> None:
 
 def test_a_stranger_to_the_question_is_refused_in_private() -> None:
     found = press(push(RISKY, by=BELA), scene(RISKY))
-    assert found == Refused("You may not answer E8; it takes owners.", RISKY, audit=True)
+    assert found == Refused("You may not answer E8. May answer: owners.", RISKY, audit=True)
 
 
 def test_an_old_or_forged_button_says_that_it_has_expired() -> None:
@@ -511,4 +511,4 @@ def test_a_chat_that_moved_takes_its_questions_along() -> None:
 
 def test_nobody_at_all_may_be_named_too() -> None:
     one = replace(OPEN, approvers=Approvers(frozenset()))
-    assert refusal(press(push(one), scene(one))) == "You may not answer E7; it takes nobody."
+    assert refusal(press(push(one), scene(one))) == "You may not answer E7. May answer: nobody."
