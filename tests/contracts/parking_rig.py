@@ -87,3 +87,18 @@ async def between(rig: Rig, text: str = "and you?") -> None:
     begun = await rig.turn()
     assert begun.turn.kind is RowKind.MESSAGE
     assert isinstance(await rig.end(begun, answered()), Rest)
+
+
+async def goes_on(rig: Rig, of: Begun, lane: LaneKey = LANE) -> Begun:
+    """The turn that an answer begins for what was set aside."""
+    begun = await rig.turn(lane)
+    assert begun.turn.kind is RowKind.ANSWER
+    assert begun.turn.session == of.turn.session
+    assert (begun.turn.principal, begun.turn.goal) == (of.turn.principal, of.turn.goal)
+    return begun
+
+
+async def rests(rig: Rig) -> bool:
+    """Whether nothing is left to do once all is sent."""
+    await rig.heard()
+    return await rig.store.at_rest(LANE)
