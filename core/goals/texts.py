@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.goals.contract import show_duration
 from core.messages import Principal, Role
 
@@ -136,10 +138,16 @@ def blocked(reason: str) -> str:
     )
 
 
-def stopped(waiting: int, *, goal: bool) -> str:
-    """The answer to /stop."""
+def stopped(waiting: int, *, goal: bool, asked: Sequence[str] = ()) -> str:
+    """The answer to /stop; `asked` are the questions that it takes back, such as `E1`."""
     dropped = f"{waiting} waiting messages dropped."
-    return f"⏹ Stopped. Goal paused; {dropped}" if goal else f"⏹ Stopped. {dropped}"
+    told = f"⏹ Stopped. Goal paused; {dropped}" if goal else f"⏹ Stopped. {dropped}"
+    return f"{told} {_listed(asked)} taken back." if asked else told
+
+
+def _listed(things: Sequence[str]) -> str:
+    *others, last = things
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def status(goal: str, state: str, used: int, turns: int) -> str:

@@ -120,7 +120,8 @@ def _stop(lane: Lane, order: Order, facts: Facts) -> Change:
     if goal is not None:
         lane, paused = tell_goal(lane, GoalPaused(""))
         effects.extend(paused)
-    effects.append(Post(texts.stopped(messages, goal=goal is not None)))
+    taken_back = [one.id for one in facts.scene().live if one.address.key == lane.key]
+    effects.append(Post(texts.stopped(messages, goal=goal is not None, asked=taken_back)))
     return lane, tuple(effects)
 
 

@@ -12,6 +12,7 @@ from core.sessions.arrivals import Commanded, Said
 from core.sessions.lane import MAX_WAITING, Busy, Outcome, Rest
 from core.sessions.machine import QUEUE_FULL
 from core.sessions.ports import Begun, Ending
+from tests.contracts.asking_rig import ASK, press, put, sent, working
 from tests.contracts.store_rig import (
     LANE,
     MEMBER,
@@ -98,6 +99,19 @@ async def test_stop_cancels_the_running_turn_in_its_own_transaction(rig: Rig) ->
     next_ = await rig.answer(begun, "too late")
     assert next_ == Rest(None)
     assert await rig.heard() == []
+
+
+async def test_a_stop_tells_which_questions_it_takes_back(rig: Rig) -> None:
+    begun = await working(rig)
+    for key in ("call-1", "call-2", "call-3"):
+        await put(rig, begun, replace(ASK, key=key))
+    first, *_ = await sent(rig)
+    await press(rig, first, "Approve")
+    await rig.heard()
+    await rig.tell("/stop")
+    assert "⏹ Stopped. 0 waiting messages dropped. E2 and E3 taken back." in await rig.heard()
+    await rig.tell("/stop")
+    assert await rig.heard() == ["⏹ Stopped. 0 waiting messages dropped."]
 
 
 async def test_a_row_before_the_stop_turns_every_ending_into_stopped(rig: Rig) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.escalations.record import Escalation
 from core.escalations.routing import Scene
 from core.gates.gate import GateEvent
 from core.gates.wanted import ChatGates
@@ -18,12 +19,13 @@ KEY = Address(PlatformName.TELEGRAM, "bot", "1").key
 @dataclass(frozen=True, slots=True)
 class NoFacts:
     """A lane with two sessions, and nothing spent, chosen or paired, nor drafted unless said;
-    `waits` says that a question does."""
+    `waits` says that a question does, `questions` are those of the place."""
 
     house: House = field(default_factory=House)
     drafted: SetGoal | None = None
     chosen: str = ""
     waits: bool = False
+    questions: tuple[Escalation, ...] = ()
     gates: ChatGates = field(default_factory=ChatGates)
 
     def spent(self, goal: int) -> Spent:
@@ -74,8 +76,8 @@ class NoFacts:
         return self.drafted
 
     def scene(self) -> Scene:
-        """No question was asked."""
-        return Scene()
+        """See `Facts.scene`."""
+        return Scene(self.questions)
 
     def asked(self) -> bool:
         """See `Facts.asked`."""
