@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.agent.steps import (
+    Bounced,
     Finished,
     Folded,
     Injected,
@@ -49,6 +50,7 @@ class MemoryTurnLog:
         self.allowances = 0
         self.settled: list[tuple[str, Usage]] = []
         self._asked: str | None = None
+        self._together: tuple[StepWrite, ...] = ()
 
     async def record(self, *writes: StepWrite) -> None:
         """Commit the writes together."""
@@ -58,6 +60,7 @@ class MemoryTurnLog:
         if dying and not self._dies_after:
             raise Killed
         before = dict(self._steps)
+        self._together = writes
         try:
             for write in writes:
                 self._put(write)
@@ -109,6 +112,10 @@ class MemoryTurnLog:
         """All committed writes, flat."""
         return [write for commit in self.commits for write in commit]
 
+    def _bounces(self, n: int) -> bool:
+        """Whether the answer of a step is sent back in the same commit."""
+        return any(isinstance(write, Bounced) and write.n == n + 1 for write in self._together)
+
     def _put(self, write: StepWrite) -> None:
         step = self._steps.get(write.n) or Step(n=write.n)
         assert write.n in {len(self._steps), len(self._steps) - 1}, "steps are written in order"
@@ -117,6 +124,9 @@ class MemoryTurnLog:
                 assert step.reply is None, "nothing enters a step that was answered"
                 self._steered = [steered for steered in self._steered if steered is not message]
                 step = replace(step, injected=(*step.injected, message))
+            case Bounced(_, message):
+                assert step.reply is None, "a reflection comes before the next reply"
+                step = replace(step, bounced=message)
             case Folded(_, summary):
                 assert step.reply is None, "a checkpoint comes before its step"
                 assert not step.folded, "a step is folded once"
@@ -124,7 +134,7 @@ class MemoryTurnLog:
             case Replied(_, reply):
                 assert step.reply is None, "a step has one reply"
                 ids = [call.id for call in reply.calls]
-                assert ids, "a final answer is no step"
+                assert ids or self._bounces(write.n), "a final answer is no step"
                 assert len(set(ids)) == len(ids), "call ids are unique in a step"
                 step = replace(step, reply=reply)
             case Started(_, call_id):
