@@ -50,7 +50,7 @@ from core.sessions.receipts import receipts_of
 from core.sessions.turn_log import StoredLog
 from core.tools.definitions import THINK
 from core.tools.registry import Registry
-from core.transcript import Json, ToolCall, User
+from core.transcript import Entry, Json, ToolCall, User
 from gateway.drafting import Drafter
 from gateway.gatehouse import Gatehouse, KeptRecord, TurnParts
 from gateway.narrator import GATE, Narration, Narrator
@@ -214,38 +214,20 @@ class AgentWorker:
     ) -> Ending:
         around, crew = self._around, self._crew
         turn_log = StoredLog(around.store, ref, begun, around.clock)
-        folder = around.workspaces.folder(ref.lane)
         engine = await self._engine(begun.turn.session)
         received = ReceivedFiles(around.chats, vision=engine.vision)
-        context = ToolContext(
-            narration.address,
-            principal,
-            ref.turn,
-            folder,
-            progress=lambda _: None,
-            attempt=ref.attempt,
-            began=around.clock.monotonic(),
-            caller=Caller(engine.model.name, toolsets=around.tools.granted),
-            asked=begun.asked,
-        )
+        context = self._context(ref, begun, principal, engine)
         record = around.gates.record
         tools = BoundTools(around.tools, context, narration.say, record)
         async with record.running(context, RECEIVING if _files(begun) else THINK.name):
-            steps = await received.take_in(begun, narration.address, folder, turn_log)
+            steps = await received.take_in(begun, narration.address, context.workspace, turn_log)
         if begun.call is not None:
             gone = await _go_on(begun.call, steps, tools, turn_log, narration.emit)
             if isinstance(gone, Waiting):
                 return Ending(outcome=Outcome.PARKED, seconds=0.0, spent=turn_log.spent)
             steps = gone
-        start = TurnInput(
-            turn=ref.turn,
-            history=await around.store.history(begun.turn.session),
-            inputs=begun.inputs,
-            steps=steps,
-            pinned=_pinned(begun),
-            asked=begun.asked,
-            taken=frozenset({begun.call.id} if begun.call else ()),
-        )
+        history = await around.store.history(begun.turn.session)
+        start = _start(begun, steps, history)
         gone_on = (steps[0].results[begun.call.id],) if begun.call is not None else ()
         gates = around.gates.keeper(
             TurnParts(
@@ -274,6 +256,22 @@ class AgentWorker:
         if ending.outcome is Outcome.ANSWERED:
             ending = replace(ending, receipts=(*receipts_of(gone_on), *ending.receipts))
         return replace(ending, spent=turn_log.spent, checked=gates.checked)
+
+    def _context(
+        self, ref: TurnRef, begun: Begun, principal: Principal, engine: Engine
+    ) -> ToolContext:
+        around = self._around
+        return ToolContext(
+            Address.of(ref.lane),
+            principal,
+            ref.turn,
+            around.workspaces.folder(ref.lane),
+            progress=lambda _: None,
+            attempt=ref.attempt,
+            began=around.clock.monotonic(),
+            caller=Caller(engine.model.name, toolsets=around.tools.granted),
+            asked=begun.asked,
+        )
 
     async def _engine(self, session: SessionId) -> Engine:
         """The model that the session chose, or the configured one."""
@@ -357,6 +355,19 @@ def _task(start: TurnInput, turn_log: StoredLog) -> str:
     ours = {prompts_of_loop.NUDGE, prompts_of_loop.LIMIT}
     heard = [message.text for message in turn_log.heard if message.text not in ours]
     return "\n\n".join([*(message.text for message in asked), *heard])
+
+
+def _start(begun: Begun, steps: tuple[Step, ...], history: tuple[Entry, ...]) -> TurnInput:
+    """What the loop starts from; a call that went on before it keeps its id for itself."""
+    return TurnInput(
+        turn=begun.turn.id,
+        history=history,
+        inputs=begun.inputs,
+        steps=steps,
+        pinned=_pinned(begun),
+        asked=begun.asked,
+        taken=frozenset({begun.call.id} if begun.call else ()),
+    )
 
 
 def _pinned(begun: Begun) -> str:
