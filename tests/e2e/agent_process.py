@@ -15,7 +15,7 @@ from core.transcript import Json
 from tests.fakes.openai_api import FakeOpenAI
 
 PURSUIT = Path(sys.executable).with_name("pursuit")
-WITHIN_S = 60.0
+WITHIN_S = 100.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,12 +259,14 @@ async def test_a_wrong_line_is_told_before_anything_starts(tmp_path: Path) -> No
     lines = {
         ("do it", "--model", "mian"): "did you mean `main`?",
         ("do it", "--profile", "nobody"): "there is no profile 'nobody'",
+        ("do it", "--profile", "runner"): "is a local agent runner",
         ("/new",): "A task begins with no chat command",
         ("  ",): "Say what is to be done",
         ("status", "--goal"): "is a word of /goal",
         (): "Missing argument 'TASK'",
     }
-    async with desk(tmp_path) as at:
+    runner: Json = {"acp_command": "true", "acp_mode": "text"}
+    async with desk(tmp_path, delegation={"profiles": {"runner": runner}}) as at:
         for line, words in lines.items():
             end = await at.agent(*line)
             assert (end.code, end.out) == (2, "")
