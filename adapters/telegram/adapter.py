@@ -10,6 +10,7 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,12 +30,14 @@ from adapters.telegram.pacing import Pacing
 from adapters.telegram.parts import parts
 from adapters.telegram.polling import Poller
 from core.backoff import Backoff
-from core.errors import Misconfigured, PursuitError, TransientError, UserError
+from core.errors import Misconfigured, PermanentError, PursuitError, TransientError, UserError
 from core.messages import (
     Address,
     Attachment,
+    Message,
     Outbound,
     PlatformName,
+    Press,
     RemoteId,
     Say,
     SendFile,
@@ -46,6 +49,8 @@ from core.splitting import Room
 MAX_DOWNLOAD = 20 * 1024 * 1024
 DOWNLOAD_S = 120.0
 TOO_BIG = "The file {name} is too large: Telegram lets a bot fetch at most 20 MB."
+IN_GROUP = "In the group: "
+"""What a refusal begins with that is told to a person alone."""
 
 log = logging.getLogger(__name__)
 
@@ -212,11 +217,26 @@ class TelegramPlatform:
             error = errors.translate(err, self._options.secret)
             log.warning("the command menu is not set: %s", error)
 
-    async def _tell(self, address: Address, text: str, remote: RemoteId) -> None:
+    async def _tell(self, inbound: Message | Press, text: str) -> None:
+        """Tell a refusal to the person alone. Who has never written to the bot is told in the
+        group, as a reply to their message; of a press nothing is said there."""
         try:
-            await self._outgoing.say(address, Say(text, reply_to=remote))
+            if not inbound.private and await self._told_alone(inbound, text):
+                return
+            if inbound.private or isinstance(inbound, Message):
+                await self._outgoing.say(inbound.address, Say(text, reply_to=inbound.remote))
         except PursuitError as err:
             log.warning("a refusal could not be told: %s", err)
+
+    async def _told_alone(self, inbound: Message | Press, text: str) -> bool:
+        """Whether the person has a chat with the bot that takes the text; a private chat has its
+        person's id."""
+        alone = replace(inbound.address, chat=inbound.sender.id, thread="", user="")
+        try:
+            await self._outgoing.say(alone, Say(f"{IN_GROUP}{text}"))
+        except PermanentError:
+            return False
+        return True
 
     async def _on_moved(self, old: int, new: int) -> None:
         """A send met a group's new id: its lanes must follow."""

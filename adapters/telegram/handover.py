@@ -18,7 +18,7 @@ from telegram.error import TelegramError
 from adapters.telegram.decode import Me, decode
 from adapters.telegram.encode import cut
 from adapters.telegram.link import Link
-from core.messages import Ack, Address, Handled, Inbound, Message, Moved, Press, Refused, RemoteId
+from core.messages import Ack, Handled, Inbound, Message, Moved, Press, Refused
 from core.ports import Clock, Intake
 from core.transcript import Json
 
@@ -27,8 +27,8 @@ SAVING = "saving…"
 
 log = logging.getLogger(__name__)
 
-Tell: TypeAlias = Callable[[Address, str, RemoteId], Coroutine[None, None, None]]
-"""Says a text in a chat as a reply to a message; best effort."""
+Tell: TypeAlias = Callable[[Message | Press, str], Coroutine[None, None, None]]
+"""Tells a person why theirs did not count, if possible them alone; best effort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,14 @@ class Handover:
     def _report(self, batch: Batch, inbound: Inbound, query: str, ack: Ack) -> None:
         refusal = ack.text if isinstance(ack, Refused) else ""
         match inbound:
-            case Press(address=address, remote=remote):
+            case Press():
                 if query not in batch.told:
                     self._answer(batch, query, _toast(ack), alert=bool(refusal))
-                elif refusal and inbound.private:
-                    # The toast is spent on "saving…", so it needs a message; in a group that
-                    # would tell everybody.
-                    self._spawn(self._tell(address, refusal, remote), "refusal")
-            case Message(address=address, remote=remote):
+                elif refusal:  # the toast is spent on "saving…", so it needs a message
+                    self._spawn(self._tell(inbound, refusal), "refusal")
+            case Message():
                 if refusal:
-                    self._spawn(self._tell(address, refusal, remote), "refusal")
+                    self._spawn(self._tell(inbound, refusal), "refusal")
             case Moved():
                 pass
 

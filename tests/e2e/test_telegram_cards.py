@@ -135,9 +135,54 @@ async def test_a_refusal_that_comes_late_is_not_told_to_a_whole_group(
         query = fake.press(from_bot, "Approve", user=BOB)
         assert await fake.toast(query) == "saving…"
         intake.gate.set()
-        fake.say(f"@{fake.bot.username} one more", chat=group)
+        fake.say(f"@{fake.bot.username} one more", chat=group, user=BOB)
         await fake.sent(group, 2)
     assert [seen.text for seen in fake.by_bot(group)] == ["May I?", "Full."]
+
+
+async def test_a_refusal_in_a_group_is_told_to_the_person_alone(
+    fake: FakeTelegram, intake: FakeIntake
+) -> None:
+    group = fake.group()
+    alone = fake.meet(BOB)
+    intake.acks = lambda _: Refused("You may not answer E7.")
+    async with running(platform_for(fake), intake):
+        fake.say(f"/approve@{fake.bot.username} E7", chat=group, user=BOB)
+        await fake.sent(alone, 1)
+    assert [seen.text for seen in fake.by_bot(alone)] == ["In the group: You may not answer E7."]
+    assert fake.by_bot(group) == []
+
+
+@pytest.mark.parametrize("met", [False, True], ids=["never met", "blocked"])
+async def test_who_has_no_chat_with_the_bot_is_refused_in_the_group_as_a_reply(
+    fake: FakeTelegram, intake: FakeIntake, *, met: bool
+) -> None:
+    group = fake.group()
+    if met:
+        fake.block(BOB)
+    intake.acks = lambda _: Refused("You may not answer E7.")
+    async with running(platform_for(fake), intake):
+        asked = fake.say(f"/approve@{fake.bot.username} E7", chat=group, user=BOB)
+        await fake.sent(group, 1)
+    [seen] = fake.by_bot(group)
+    assert (seen.text, seen.reply_to) == ("You may not answer E7.", asked.id)
+
+
+async def test_a_refused_press_whose_note_is_spent_is_told_to_the_person_alone(
+    fake: FakeTelegram, intake: FakeIntake
+) -> None:
+    group = fake.group()
+    alone = fake.meet(BOB)
+    from_bot = posted(fake, group)
+    intake.acks = lambda _: Refused("Owners only.")
+    async with running(platform_for(fake, saving_s=0.05), intake):
+        intake.gate.clear()
+        query = fake.press(from_bot, "Approve", user=BOB)
+        assert await fake.toast(query) == "saving…"
+        intake.gate.set()
+        await fake.sent(alone, 1)
+    assert [seen.text for seen in fake.by_bot(alone)] == ["In the group: Owners only."]
+    assert fake.by_bot(group) == [from_bot]
 
 
 @pytest.mark.parametrize("data", ["esc:", "esc:short.y", YES + "z", "what is this", "/nothing E1"])
