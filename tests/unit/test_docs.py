@@ -70,7 +70,9 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     assert gone == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/configuration.md", "docs/delegation.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/configuration.md", "docs/delegation.md", "docs/gates.md"]
+)
 def test_every_configuration_shown_can_be_loaded(name: str, tmp_path: Path) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", text)
