@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from adapters.telegram.adapter import IN_GROUP
 from core.messages import PlatformName
 from gateway.compose.telegram import telegram
 from tests.fakes.telegram_api import FakeTelegram
@@ -62,9 +63,16 @@ class TelegramPlace(Place):
         self._write(text if self.private else f"@{self._fake.bot.username} {text}", who, reply_to)
 
     def order(self, line: str, who: Who = Who.ANNA) -> Callable[[], str]:
-        """See `Place`; Telegram has no such answers."""
+        """See `Place`; a refusal comes into the person's own chat."""
+        before = len(self.asides())
         self._write(line, who)
-        return str
+        return lambda: "\n".join(self.asides()[before:])
+
+    def asides(self) -> list[str]:
+        """See `Place`."""
+        alone = (person.id for person in self._people.values())
+        said = (seen.text for chat in alone for seen in self._fake.by_bot(chat))
+        return [text for text in said if text.startswith(IN_GROUP)]
 
     def _write(self, text: str, who: Who, reply_to: str = "") -> None:
         there = self._fake.world.chats[self._chat].messages
@@ -92,7 +100,9 @@ class TelegramPlace(Place):
             seen.text
             for chat in self._fake.world.chats.values()
             for seen in chat.messages.values()
-            if seen.by_bot and (seen.chat, seen.thread) != (self._chat, self._topic)
+            if seen.by_bot
+            and (seen.chat, seen.thread) != (self._chat, self._topic)
+            and not seen.text.startswith(IN_GROUP)
         ]
 
     def press(self, on: Shown, label: str, who: Who = Who.ANNA) -> Callable[[], str | None]:
