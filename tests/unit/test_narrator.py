@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.agent.events import ToolEnded, ToolStarted, ToolWaits
+from core.agent.events import GateRan, ToolEnded, ToolStarted, ToolWaits
+from core.gates.gate import Gate, GateEvent
 from core.messages import (
     Address,
     Attachment,
@@ -21,7 +22,7 @@ from core.messages import (
 from core.ports import Health, Intake, Mark, Sent, Waiting
 from core.splitting import Room
 from core.transcript import Receipt, ToolCall, ToolResult
-from gateway.narrator import BELOW, ENDED, LINES, Narration, Narrator
+from gateway.narrator import BELOW, ENDED, GATE, LINES, Narration, Narrator
 from gateway.platforms import Platforms
 
 CHAT = Address(PlatformName.TELEGRAM, "42", "7")
@@ -186,3 +187,19 @@ def test_a_call_that_waits_is_a_line_like_any_and_counts_as_one() -> None:
     narration.emit(ToolWaits(Waiting(ASK, NOTE)))
     lines = narration.text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("… 1 more", "✋ waiting for E7", LINES + 1)
+
+
+def test_a_gate_is_told_while_it_looks_and_when_it_has() -> None:
+    narration = Narration(CHAT, TURN, ())
+    narration.say(GATE, "🔎 pytest -q …")
+    assert narration.text() == "🔎 pytest -q …"
+    for gate, result, reason in (
+        (Gate.VERIFY, "passed", "pytest -q"),
+        (Gate.CRITIC, "REJECT", "b is missing\n" + "x" * 500),
+    ):
+        event = GateEvent(gate=gate, result=result, reason=reason, bounce=0, budget=2, ms=1)
+        narration.emit(GateRan(event))
+    verify, critic = narration.text().split("\n")
+    assert verify == "✅ pytest -q passed"
+    assert critic.startswith("[critic] REJECT: b is missing xxx")
+    assert len(critic) == 200
