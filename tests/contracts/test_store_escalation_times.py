@@ -230,7 +230,8 @@ async def test_stop_forgets_a_card_that_is_still_to_be_sent(rig: Rig) -> None:
     await put(rig, begun)
     await park(rig, begun)
     await rig.tell("/stop")
-    assert [text for text in await rig.heard() if "E1" in text] == []
+    told = [text for text in await rig.heard() if "E1" in text]
+    assert told == ["⏹ Stopped. 0 waiting messages dropped. E1 taken back."]
 
 
 async def test_a_card_that_was_on_its_way_when_it_was_stopped_shows_that(rig: Rig) -> None:
