@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.commands import Invocation
+from core.escalations.events import Stopped
+from core.escalations.machine import advance as advance_escalation
 from core.goals.goal import GoalStatus
+from core.messages import Address
+from core.sessions.control import obey
+from core.sessions.facts import Order
 from core.sessions.lane import (
     Begin,
     Busy,
@@ -14,6 +20,7 @@ from core.sessions.lane import (
     Idle,
     Outcome,
     Park,
+    Post,
     Report,
     Rest,
     RowKind,
@@ -22,7 +29,11 @@ from core.sessions.lane import (
     Wake,
 )
 from core.sessions.machine import advance
+from tests.fakes.escalated import NOW, escalation, shown
+from tests.fakes.no_facts import KEY, NoFacts
 from tests.unit.lane_shell import (
+    ANNA,
+    EMPTY,
     Shell,
     ended,
     message,
@@ -297,6 +308,16 @@ def test_a_cap_does_not_end_what_a_person_waits_for() -> None:
     end(shell, Outcome.CAPPED)
     assert running(shell.lane) == replace(turn, attempt=2)
     assert said(shell) == ["⏸ Goal paused: why"]
+
+
+def test_stopping_tells_the_open_questions_of_the_lane_and_no_others() -> None:
+    mine = [replace(shown(escalation(number=n)), address=Address.of(KEY)) for n in (1, 2)]
+    decided, _ = advance_escalation(mine[0], Stopped(NOW))
+    theirs = replace(escalation(number=3), address=replace(Address.of(KEY), user="9"))
+    facts = NoFacts(waits=True, questions=(decided, *mine, theirs))
+    given = Order(seq=1, by=ANNA, line=Invocation("stop", ""), now=NOW)
+    _, effects = obey(EMPTY, given, facts)
+    assert effects[-1] == Post("⏹ Stopped. 0 waiting messages dropped. E1 and E2 taken back.")
 
 
 def test_an_older_attempts_wish_to_wait_is_ignored() -> None:
