@@ -17,6 +17,7 @@ from core.messages import Address, PlatformName, Principal, Role
 from core.ports import Line, ToolContext
 from core.tools.registry import Registry
 from core.transcript import ToolCall, ToolResult
+from tests.fakes.ended import ended
 
 FAKES = Path(__file__).parent
 PATIENCE_S = 20.0
@@ -68,7 +69,7 @@ class Rig:
 
     async def call(self, name: str, arguments: object = None, **as_: Role) -> ToolResult:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-        return await self.registry.run(ToolCall("c1", name, text), self.context(**as_))
+        return ended(await self.registry.run(ToolCall("c1", name, text), self.context(**as_)))
 
     @property
     def names(self) -> list[str]:
