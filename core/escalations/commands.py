@@ -20,7 +20,7 @@ class Verb(StrEnum):
 USAGE = {
     Verb.APPROVE: "Usage: /approve E7. /pending lists what is open.",
     Verb.DENY: "Usage: /deny E7 reason. Without the id when one thing is open.",
-    Verb.ANSWER: "Usage: /answer E7 your words, or /answer E7 and the number of an option.",
+    Verb.ANSWER: "Usage: /answer E7 your words, or /answer E7 2 for the second option.",
 }
 PENDING_USAGE = "Usage: /pending. It takes nothing else."
 

@@ -141,9 +141,9 @@ def how_to(escalation: Escalation) -> str:
         case Kind.APPROVE:
             return f"/approve {escalation.id}, or /deny {escalation.id} reason"
         case Kind.CHOOSE:
-            return f"/answer {escalation.id} and the number of an option"
+            return f"/answer {escalation.id} with an option's number behind it"
         case Kind.TEXT:
-            return f"/answer {escalation.id} and your words"
+            return f"/answer {escalation.id} with your words behind it"
 
 
 def say_how(escalation: Escalation) -> str:
@@ -169,9 +169,11 @@ def pending(escalations: Sequence[Escalation]) -> str:
 def _entry(one: Escalation) -> str:
     what = one.exact[0].text if one.exact else one.question
     state = "" if one.state is State.OPEN else " (not shown yet)"
+    options = [f"{at}. {line(option, BRIEF)}" for at, option in enumerate(one.options, 1)]
     return (
         f"· {one.id}{state}, {REASONS[one.purpose]}: {line(what, BRIEF)}\n"
-        f"  {how_to(one)}. Until {moment(one.until)}. May answer: {who_may(one)}."
+        + (f"  {'; '.join(options)}\n" if options else "")
+        + f"  {how_to(one)}. Until {moment(one.until)}. May answer: {who_may(one)}."
     )
 
 

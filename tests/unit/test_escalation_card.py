@@ -250,7 +250,10 @@ def test_a_name_is_letters_whatever_its_owner_calls_themselves() -> None:
 def test_pending_lists_each_with_how_to_answer_it() -> None:
     text = texts.pending([shown(command()), escalation(Kind.TEXT, number=8)])
     assert "· E7, a command needs approval: rm -rf /srv/data\n  /approve E7, or /deny E7" in text
-    assert "· E8 (not shown yet), a question: Shall I deploy?\n  /answer E8 and your words" in text
+    assert (
+        "· E8 (not shown yet), a question: Shall I deploy?\n  /answer E8 with your words behind it"
+        in text
+    )
     done, _ = advance(shown(command()), Stopped(NOW))
     assert texts.pending([done]) == texts.NOTHING_OPEN
 
@@ -488,7 +491,10 @@ def test_an_approval_of_nothing_or_of_something_else_is_a_fault() -> None:
 
 def test_a_card_says_how_to_answer_in_words() -> None:
     text = asked(escalation(Kind.TEXT))
-    assert "Reply to this message with your answer, or use /answer E7 and your words." in text
+    assert (
+        "Reply to this message with your answer, or use /answer E7 with your words behind it."
+        in text
+    )
     assert "1. Red\n2. Green\n3. Blue" in asked(escalation(Kind.CHOOSE))
     assert "May answer: Bela or owners." in text
 
