@@ -23,7 +23,7 @@ from core.branches.table import (
     RankedModel,
     Report,
     Table,
-    names_of,
+    called,
 )
 from core.errors import UserError
 from core.fence import one_line
@@ -273,7 +273,7 @@ class _Tables(Outcomes):
         parent = self._parent
         if parent is None or not name:
             return name
-        found = [model for model in self._catalogue if name in names_of(model)]
+        found = called(self._catalogue, name)
         for model in found:
             if model.tier >= parent.tier:
                 return model.name

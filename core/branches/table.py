@@ -25,7 +25,7 @@ DAY_S = 86_400
 
 
 class RankedModel(Protocol):
-    """A model of the catalogue: `tier` 1 is the strongest, `id` is provider/model id."""
+    """A model of the catalogue: `tier` 1 is the strongest."""
 
     @property
     def name(self) -> str:
@@ -38,8 +38,8 @@ class RankedModel(Protocol):
         ...
 
     @property
-    def id(self) -> str:
-        """The provider's name, a slash, the provider's own name of the model."""
+    def model(self) -> str:
+        """The raw id, as it is sent to the provider; "" where nobody knows it."""
         ...
 
 
@@ -220,15 +220,17 @@ def overseer_model(table: Table, configured: str, catalogue: Sequence[M], parent
     """The overseer's model: the table's, else `configured` (`delegation.escalation_model`, ""
     for none), else the parent's; one above the parent's tier, or gone, is passed over."""
     for wanted in filter(None, (table.escalation_model, configured)):
-        for model in catalogue:
-            if wanted in names_of(model) and model.tier >= parent.tier:
+        for model in called(catalogue, wanted):
+            if model.tier >= parent.tier:
                 return model
     return parent
 
 
-def names_of(model: RankedModel) -> tuple[str, ...]:
-    """What a table may call a model: its name, its id, and the provider's own name of it."""
-    return (model.name, model.id, model.id.partition("/")[2])
+def called(catalogue: Sequence[M], name: str) -> tuple[M, ...]:
+    """The models that a table means by `name`, in the catalogue's order: the one of that name,
+    else all whose raw id it is. Of several the first that the parent may use is taken."""
+    by_name = tuple(model for model in catalogue if model.name == name)
+    return by_name or tuple(model for model in catalogue if name and model.model == name)
 
 
 def _label(condition: str, name: str) -> str:

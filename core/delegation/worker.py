@@ -11,11 +11,13 @@ from typing import TypeAlias
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A model that a child may run on: `name` as settings and chats call it, `tier` 1 the
-    strongest, `id` the same for two names of one model (provider/model id)."""
+    strongest, `id` the same for two names of one model (where it is served, and what it is called
+    there), `model` the raw id as it is sent to the provider, "" where nobody knows it."""
 
     name: str
     tier: int
     id: str
+    model: str = ""
 
 
 class RunnerMode(StrEnum):

@@ -209,10 +209,11 @@ def ranked(choice: Choice, base_url: str = "") -> Ranked:
     """A model as delegation knows it; `base_url` "" is its provider's. Its id is where it is
     served and what it is called there, so that two names of one model are the same."""
     if choice.local:
-        return Ranked(choice.name, choice.model.tier, "local")
+        return Ranked(choice.name, choice.model.tier, "local", choice.model.model)
     parts = urlsplit(base_url or choice.provider.base_url or OPENAI_URL)
     served = parts.netloc.rpartition("@")[2].lower() + parts.path.rstrip("/")
-    return Ranked(choice.name, choice.model.tier, f"{served}/{choice.model.model}")
+    model = choice.model.model
+    return Ranked(choice.name, choice.model.tier, f"{served}/{model}", model)
 
 
 class _AtEffort:

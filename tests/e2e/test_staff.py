@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from core.branches.table import overseer_model
 from core.delegation.worker import Runner, RunnerMode
 from core.errors import UserError
 from core.ports import ModelFailure, Reply
 from gateway.compose.setup import Endpoint
+from tests.fakes.branch_tables import OVERSEER, read
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import Scripted, text
 from tests.fakes.openai_replies import refusal as refusal_of
@@ -55,6 +57,29 @@ async def test_two_names_of_one_model_have_one_id(tmp_path: Path, fake: FakeOpen
         assert big == twin != small
         assert rig.own("raw").id == small
         assert rig.own("moved").id != small
+
+
+@pytest.mark.parametrize(
+    ("named", "parent", "overseer"),
+    [
+        ("twin", "big", "twin"),
+        ("child-small", "big", "small"),
+        ("main-big", "big", "big"),
+        ("main-big", "twin", "twin"),
+    ],
+)
+async def test_a_branch_table_may_name_its_overseers_model_by_the_raw_id(
+    tmp_path: Path, fake: FakeOpenAI, named: str, parent: str, overseer: str
+) -> None:
+    given = {
+        "escalation_model": named,
+        "conditions": [{"condition": "It loads", "branch": {"action": "report"}}],
+        "default": OVERSEER,
+    }
+    async with staffed(tmp_path, fake) as rig:
+        known, own = rig.staff.catalogue, rig.listed(parent)
+        table = read(given, parent=own, catalogue=known)
+        assert overseer_model(table, "", known, own) == rig.listed(overseer)
 
 
 async def test_a_profile_says_what_its_settings_say(tmp_path: Path, fake: FakeOpenAI) -> None:

@@ -10,9 +10,9 @@ from core.delegation.worker import Ranked
 from core.transcript import Json
 from gateway.settings.document import parse_value
 
-OPUS = Ranked("opus", 1, "anthropic/claude-opus-4")
-SONNET = Ranked("sonnet", 2, "anthropic/claude-sonnet-4")
-TINY = Ranked("tiny", 3, "local/vendor/tiny-1b")
+OPUS = Ranked("opus", 1, "lab.example/v1/claude-opus-4", "claude-opus-4")
+SONNET = Ranked("sonnet", 2, "lab.example/v1/claude-sonnet-4", "claude-sonnet-4")
+TINY = Ranked("tiny", 3, "127.0.0.1:9/v1/vendor/tiny-1b", "vendor/tiny-1b")
 CATALOGUE = (OPUS, SONNET, TINY)
 
 YAML_LIST = """\

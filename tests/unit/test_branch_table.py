@@ -131,22 +131,31 @@ def test_fields_that_a_small_model_fills_with_nothing_count_as_left_out() -> Non
     assert read(filled) == read(whole())
 
 
-@pytest.mark.parametrize(
-    "name", ["sonnet", "anthropic/claude-sonnet-4", "claude-sonnet-4", " sonnet "]
-)
-def test_an_escalation_model_is_a_catalogue_name_or_the_id_of_an_entry(name: str) -> None:
+@pytest.mark.parametrize("name", ["sonnet", "claude-sonnet-4", " sonnet "])
+def test_an_escalation_model_is_a_catalogue_name_or_the_raw_id_of_an_entry(name: str) -> None:
     assert read(whole(escalation_model=name)).escalation_model == "sonnet"
 
 
-def test_a_provider_s_own_name_may_hold_slashes() -> None:
+def test_a_raw_id_may_hold_slashes() -> None:
     assert read(whole(escalation_model="vendor/tiny-1b")).escalation_model == "tiny"
 
 
-def test_of_two_names_of_one_model_that_one_is_taken_that_the_parent_may_use() -> None:
-    twins = (Ranked("strong", 1, "a/x"), Ranked("weak", 3, "a/x"))
-    assert read(whole(escalation_model="x"), parent=TINY, catalogue=twins).escalation_model == (
-        "weak"
+@pytest.mark.parametrize(
+    ("name", "parent", "taken"),
+    [("x", OPUS, "strong"), ("x", TINY, "weak"), ("other", TINY, "other"), ("y", TINY, "y")],
+)
+def test_of_the_entries_with_a_raw_id_the_first_that_the_parent_may_use_is_taken(
+    name: str, parent: Ranked, taken: str
+) -> None:
+    entries = (
+        Ranked("strong", 1, "a/x", "x"),
+        Ranked("weak", 3, "a/x", "x"),
+        Ranked("other", 3, "b/y", "y"),
+        Ranked("y", 3, "b/z", "z"),  # a name goes before a raw id
+        Ranked("last", 3, "c/x", "x"),
     )
+    table = read(whole(escalation_model=name), parent=parent, catalogue=entries)
+    assert table.escalation_model == taken
 
 
 FAULTY: Mapping[str, tuple[object, Code, str, str]] = {
