@@ -18,6 +18,7 @@ from core.branches.table import (
     Route,
 )
 from core.escalations.record import LEAST_OPTIONS, MOST_OPTIONS, Kind, OnTimeout
+from core.escalations.shown import line
 from core.fence import one_line
 from core.replies import kind
 
@@ -93,19 +94,31 @@ class Outcomes(Reading):
             if "options" in fields:
                 self.bad(path, f"they are for kind choose; here it is {asked}. Set kind: choose")
             return ()
-        count = len(given) if isinstance(given, list) else LEAST_OPTIONS
-        options = self.texts(given, path, limit=OPTION_CHARS, most=max(count, MOST_OPTIONS))
-        different = {one_line(option, OPTION_CHARS).casefold() for option in options}
-        if isinstance(given, list) and (
-            len(different) < LEAST_OPTIONS or len(given) > MOST_OPTIONS
-        ):
-            self.fault(
-                Code.CHOOSE_NEEDS_OPTIONS,
-                path,
-                f"kind choose needs {LEAST_OPTIONS} to {MOST_OPTIONS} different options; there are"
-                f" {len(different)}",
-            )
-        return tuple(one_line(option, OPTION_CHARS) for option in options)
+        items = self.items(given, path, "texts")
+        if isinstance(given, list) and not LEAST_OPTIONS <= len(items) <= MOST_OPTIONS:
+            bounds = f"{LEAST_OPTIONS} to {MOST_OPTIONS}"
+            why = f"kind choose needs {bounds} options; there are {len(items)}"
+            self.fault(Code.CHOOSE_NEEDS_OPTIONS, path, why)
+        places = [f"{path}[{n}]" for n in range(min(len(items), MOST_OPTIONS))]
+        options = [self._option(*each) for each in zip(items, places, strict=False)]
+        first: dict[str, str] = {}
+        for option, place in zip(options, places, strict=True):
+            same = first.setdefault(option.casefold(), place)
+            if option and same != place:
+                why = f"it reads like {same}; make them differ in their words"
+                self.fault(Code.CHOOSE_NEEDS_OPTIONS, place, why)
+        return tuple(options)
+
+    def _option(self, given: object, path: str) -> str:
+        """An option as a card shows it; "" after a fault."""
+        before = len(self.faults)
+        text = self.text(given, path, OPTION_CHARS)
+        if len(self.faults) > before:
+            return ""
+        shown = line(text, OPTION_CHARS)
+        if not shown:
+            self.fault(Code.CHOOSE_NEEDS_OPTIONS, path, "nothing of it would show; write words")
+        return shown
 
     def _timeout(self, given: object, path: str) -> float:
         if not isinstance(given, int | float) or isinstance(given, bool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from core.branches.table import (
 )
 from core.delegation.acceptance import json_schema
 from core.delegation.worker import Ranked
+from core.escalations.asking import objection
 from core.escalations.record import LEAST_OPTIONS, MOST_OPTIONS, Kind, OnTimeout
 from core.transcript import Json
 from tests.fakes.branch_tables import (
@@ -39,6 +41,7 @@ from tests.fakes.branch_tables import (
     YAML_LIST,
     read,
 )
+from tests.fakes.escalated import escalation
 
 REPORT: Json = {"action": "report"}
 LOADS: Json = {"condition": "It loads", "branch": REPORT}
@@ -317,10 +320,28 @@ FAULTY: Mapping[str, tuple[object, Code, str, str]] = {
         asking(kind="choose"),
         Code.CHOOSE_NEEDS_OPTIONS,
         "conditions[0].branch.human.options",
-        "2 to 8 different options; there are 0",
+        "2 to 8 options; there are 0",
     ),
     "a choice of the same": (
-        asking(kind="choose", options=["Yes", "yes "]),
+        asking(kind="choose", options=["Yes", "No", "yes "]),
+        Code.CHOOSE_NEEDS_OPTIONS,
+        "conditions[0].branch.human.options[2]",
+        "it reads like conditions[0].branch.human.options[0]",
+    ),
+    "a choice of what shows the same": (
+        asking(kind="choose", options=["@ops", "`no`", "'no\u200b'"]),
+        Code.CHOOSE_NEEDS_OPTIONS,
+        "conditions[0].branch.human.options[2]",
+        "make them differ",
+    ),
+    "an option that does not show": (
+        asking(kind="choose", options=["Yes", "\u200b\u2060"]),
+        Code.CHOOSE_NEEDS_OPTIONS,
+        "conditions[0].branch.human.options[1]",
+        "nothing of it would show",
+    ),
+    "a choice of one": (
+        asking(kind="choose", options=["Yes"]),
         Code.CHOOSE_NEEDS_OPTIONS,
         "conditions[0].branch.human.options",
         "there are 1",
@@ -520,6 +541,20 @@ def test_whatever_is_given_is_a_table_or_a_told_fault(anything: Json) -> None:
         assert read(read(anything).to_json()) == read(anything)
     else:
         assert len(faults) < 6_000
+
+
+ODD = st.sampled_from(["a", "A", "@", "＠", "`", "'", "\u200b", " ", "\u0301", "ß", "ss", "<"])
+
+
+@given(st.lists(st.lists(ODD, max_size=5).map("".join), max_size=9))
+def test_options_that_are_taken_are_taken_by_whoever_asks_the_person(options: list[str]) -> None:
+    given_table = asking(kind="choose", options=[*options])
+    if told(given_table) is None:
+        choice = read(given_table).find("c1")
+        assert choice is not None
+        assert isinstance(choice.branch, Escalate)
+        shown = choice.branch.human.options
+        assert objection(replace(escalation(Kind.CHOOSE), options=shown), 0) is None
 
 
 def test_the_tables_in_the_docs_can_be_used() -> None:
