@@ -51,6 +51,10 @@ class SqliteChildren:
             ref.turn.lane, lambda conn: _open(conn, ref, brief[:BRIEF_LENGTH], now), safe=True
         )
 
+    async def kept_child(self, ref: ChildRef) -> str:
+        """See `ChildStore.kept_child`."""
+        return await self._write(ref.turn.lane, lambda conn: _kept(conn, ref), safe=False)
+
     async def record_child(
         self,
         ref: ChildRef,
@@ -114,6 +118,14 @@ def _open(conn: sqlite3.Connection, ref: ChildRef, brief: str, now: float) -> Ch
         began=began,
         asked=_asked(conn, ref) if steps else frozenset(),
     )
+
+
+def _kept(conn: sqlite3.Connection, ref: ChildRef) -> str:
+    check_fence(conn, ref.turn)
+    found = conn.execute(
+        "SELECT kept FROM delegation WHERE turn = ? AND path = ?", (ref.turn.turn, ref.path)
+    ).fetchone()
+    return "" if found is None else str(found[0])
 
 
 def _asked(conn: sqlite3.Connection, ref: ChildRef) -> frozenset[str]:

@@ -76,6 +76,16 @@ def parse(
     return table
 
 
+def read_again(given: object, *, read_text: ReadText) -> Table:
+    """The table of a task that was begun with it; models and routes are not looked at again, for
+    settings may have changed since. Raises TableError for what is no table."""
+    reading = _Tables((), None, human_route=True)
+    table = reading.table(_object_form(given, read_text, reading))
+    if reading.faults:
+        raise TableError(reading.faults)
+    return table
+
+
 def restored(stored: object) -> Table:
     """The table whose `to_json` was stored; models and routes are not looked at again. Raises
     TableError for what is none."""

@@ -55,6 +55,10 @@ class ChildStore(Protocol):
         """Begin a child, or take it up again; `brief` says what for, to whoever reads the file."""
         ...
 
+    async def kept_child(self, ref: ChildRef) -> str:
+        """What `keep_child` stored last, "" for nothing and for a child that was never begun."""
+        ...
+
     async def record_child(
         self,
         ref: ChildRef,

@@ -5,12 +5,13 @@ A call is checked whole before any child starts: raises UserError that a model c
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from core.branches.parsing import ReadText
+from core.branches.parsing import ReadText, read_again
 from core.branches.parsing import parse as parse_table
 from core.branches.table import Table, overseer_model
 from core.delegation import tiers
@@ -127,8 +128,14 @@ class Offer:
         return found or Ranked(caller.model, lowest, caller.model)
 
 
-def plan(arguments: DelegateArguments, offer: Offer, who: Delegator) -> tuple[Task, ...]:
-    """The tasks of a call, in order."""
+def plan(
+    arguments: DelegateArguments,
+    offer: Offer,
+    who: Delegator,
+    begun: Collection[int] = (),
+) -> tuple[Task, ...]:
+    """The tasks of a call, in order. `begun` are the places of those whose branch table's run is
+    under way or over: their tables were checked then, by the settings of that time."""
     if who.caller.depth >= offer.max_depth:
         raise UserError(
             f"Nothing can be delegated from here: delegation.max_depth is {offer.max_depth}."
@@ -137,7 +144,7 @@ def plan(arguments: DelegateArguments, offer: Offer, who: Delegator) -> tuple[Ta
     if arguments.tasks is None:
         if not goal:
             raise UserError("goal is missing: say what the child is to reach, or give tasks.")
-        return (_Plan(arguments, offer, who).task(goal, arguments),)
+        return (_Plan(arguments, offer, who, 0 in begun).task(goal, arguments),)
     if goal:
         raise UserError("Give either goal (one task) or tasks (several), not both.")
     count = len(arguments.tasks)
@@ -149,7 +156,8 @@ def plan(arguments: DelegateArguments, offer: Offer, who: Delegator) -> tuple[Ta
     planned = []
     for number, fields in enumerate(arguments.tasks):
         try:
-            planned.append(_Plan(arguments, offer, who).task(fields.goal.strip(), fields))
+            one = _Plan(arguments, offer, who, number in begun)
+            planned.append(one.task(fields.goal.strip(), fields))
         except UserError as error:
             raise UserError(f"tasks[{number}]: {error}") from error
     return tuple(planned)
@@ -162,6 +170,7 @@ class _Plan:
     call: DelegateArguments
     offer: Offer
     who: Delegator
+    begun: bool = False
 
     @property
     def caller(self) -> Caller:
@@ -197,13 +206,16 @@ class _Plan:
         if given is None:
             return None
         offer, parent = self.offer, self.offer.parent(self.caller)
-        table = parse_table(
-            given,
-            offer.catalogue,
-            parent,
-            human_route=self.who.reaches,
-            read_text=offer.read_text,
-        )
+        if self.begun:
+            table = read_again(given, read_text=offer.read_text)
+        else:
+            table = parse_table(
+                given,
+                offer.catalogue,
+                parent,
+                human_route=self.who.reaches,
+                read_text=offer.read_text,
+            )
         model = overseer_model(table, offer.escalation_model, offer.catalogue, parent)
         client = self.caller.client if model == parent else ""
         return Branching(table, Agent(model=model, toolsets=(), max_iterations=1), client)

@@ -6,6 +6,7 @@ A call that a restart cut is taken up again: each child goes on where it was.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ from core.agent.together import together
 from core.delegation import definition, result, waiting
 from core.delegation.board import Board
 from core.delegation.child import Child
+from core.delegation.kept import Kept
 from core.delegation.ports import ChildRef
 from core.delegation.result import ChildResult
 from core.delegation.task import (
@@ -22,6 +24,7 @@ from core.delegation.task import (
     Delegator,
     Offer,
     Task,
+    TaskFields,
     plan,
 )
 from core.delegation.waiting import Waits
@@ -64,7 +67,8 @@ class DelegateTask:
         arguments = parse(DelegateArguments, call.arguments, call.name)
         reaches = around.desk is not None
         who = Delegator(context.caller, context.principal.role, reaches)
-        tasks = plan(arguments, self._offer, who)
+        begun = await self._begun(around, arguments, call.id, context)
+        tasks = plan(arguments, self._offer, who, begun)
         began = around.clock.monotonic()
         board = Board.of([task.title for task in tasks], around.clock.monotonic)
         context.progress(board.text)
@@ -82,6 +86,22 @@ class DelegateTask:
         receipt = result.receipt(results, around.clock.monotonic() - began)
         return ToolResult(call, result.told(results, batch=arguments.tasks is not None), receipt)
 
+    async def _begun(
+        self,
+        around: Surroundings,
+        arguments: DelegateArguments,
+        call_id: str,
+        context: ToolContext,
+    ) -> frozenset[int]:
+        """The places of the tasks whose branch table's run has begun."""
+        tasks: Sequence[TaskFields] = arguments.tasks or [arguments]
+        if all(fields.branch_table is None for fields in (arguments, *tasks)):
+            return frozenset()
+        most = self._offer.max_children
+        refs = [_ref(context, call_id, number) for number, _ in enumerate(tasks[:most])]
+        kept = [Kept.load(await around.store.kept_child(ref)) for ref in refs]
+        return frozenset(number for number, each in enumerate(kept) if each.table)
+
     def _slots_of(self, context: ToolContext) -> asyncio.Semaphore:
         """The slots of one agent's children; a child's own children have others, for it holds one
         while it waits for them."""
@@ -93,6 +113,11 @@ class DelegateTask:
         that wait for a person."""
         if self._around is not None:
             await self._around.live.close_turn(turn)
+
+
+def _ref(context: ToolContext, call_id: str, number: int) -> ChildRef:
+    turn = TurnRef(context.address.key, TurnId(context.turn), context.attempt)
+    return ChildRef(turn, f"{call_id}.{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +133,10 @@ class Assignment:
     async def work_out(self, call_id: str, slots: asyncio.Semaphore) -> ChildResult | Waits:
         """Let the child work as soon as there is a slot. A fault that it does not survive, such as
         a full disk, is its failed result: its siblings go on."""
-        turn = TurnRef(self.context.address.key, TurnId(self.context.turn), self.context.attempt)
         child = Child(
             self.around,
             self.task,
-            ChildRef(turn, f"{call_id}.{self.number}"),
+            _ref(self.context, call_id, self.number),
             self.context,
             emit=partial(self.board.emit, self.number),
             say=partial(self.board.say, self.number),

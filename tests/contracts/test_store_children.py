@@ -195,6 +195,20 @@ async def test_a_turn_whose_children_get_nowhere_ends_after_three_tries(rig: Rig
     assert "begun 3 times" in said
 
 
+async def test_what_is_kept_of_a_child_can_be_read_without_beginning_it(rig: Rig) -> None:
+    begun = await turn(rig)
+    children, of = children_of(rig.store), child(begun)
+    assert await children.kept_child(of) == ""
+    assert await opened(rig, of) == ChildState(began=NOW)
+    assert await children.kept_child(of) == ""
+    await children.keep_child(of, "half done")
+    await rig.restart()
+    again = child(await rig.turn())
+    assert await children_of(rig.store).kept_child(again) == "half done"
+    with pytest.raises(Fenced):
+        await children_of(rig.store).kept_child(of)
+
+
 WRITES: dict[str, Callable[[ChildStore, ChildRef], Awaitable[object]]] = {
     "open": lambda children, of: children.open_child(of, "late"),
     "record": lambda children, of: children.record_child(

@@ -60,6 +60,11 @@ class MemoryChildren:
             asked=self.asked(ref.path),
         )
 
+    async def kept_child(self, ref: ChildRef) -> str:
+        """See `ChildStore.kept_child`."""
+        self._fence(ref)
+        return self.rows[ref.path].kept if ref.path in self.rows else ""
+
     async def record_child(
         self,
         ref: ChildRef,

@@ -122,8 +122,8 @@ class NoRunners:
 class Models:
     """`Staff` whose models are scripted by name, and whose judge is `judge`."""
 
-    def __init__(self, profiles: tuple[Profile, ...] = ()) -> None:
-        self.catalogue = CATALOGUE
+    def __init__(self, profiles: tuple[Profile, ...], catalogue: tuple[Ranked, ...]) -> None:
+        self.catalogue = catalogue
         self.profiles = profiles
         self.children: dict[str, ScriptedModel] = {}
         self.overseers: dict[str, ScriptedModel] = {}
@@ -167,10 +167,11 @@ class TableRig:
         profiles: tuple[Profile, ...] = (),
         escalation_model: str = "",
         desk: bool = True,
+        catalogue: tuple[Ranked, ...] = CATALOGUE,
     ) -> None:
         self.store = store or MemoryChildren()
         self.desk = ScriptedDesk()
-        self.models = Models(profiles)
+        self.models = Models(profiles, catalogue)
         self.budget = Budget()
         self.shown: dict[str, str] = {"page": "Status 200. Feature Y: ON (clickable)"}
         self.touched: list[str] = []
@@ -181,7 +182,7 @@ class TableRig:
         self.store.asked = self.desk.asked_of
         self._asks = desk
         self._offer = Offer(
-            catalogue=CATALOGUE,
+            catalogue=catalogue,
             profiles=profiles,
             escalation_model=escalation_model,
             read_text=parse_value,

@@ -8,9 +8,10 @@ from core.branches import codec
 from core.branches.run import Ended, Run, Status, status
 from core.delegation.duty import SENT_BACK
 from core.delegation.kept import Kept
-from core.escalations.record import Chose
+from core.escalations.record import Chose, Wrote
 from core.ports import Ran, Reply, Request, Waiting
 from core.transcript import Json, User
+from tests.fakes.branch_tables import OPUS, TINY
 from tests.fakes.memory_children import MemoryChildren
 from tests.fakes.scripted_model import calls
 from tests.fakes.table_rig import (
@@ -19,6 +20,7 @@ from tests.fakes.table_rig import (
     decides,
     looks,
     quote,
+    refused,
     reports,
     results_in,
     told,
@@ -166,6 +168,25 @@ async def test_an_answer_that_was_applied_before_the_cut_still_counts() -> None:
     rig.desk.apply_all()
     result = told(await rig.delegate(TABLE))
     assert result["summary"] == "a person chose: Red"
+
+
+async def test_a_waiting_run_goes_on_by_changed_settings_with_the_models_that_are_left() -> None:
+    own: Json = {"action": "escalate", "tier": "human", "prompt": "Where is it?"}
+    named = {**TABLE, "conditions": [{"condition": "Gone", "branch": own}]}  # type: ignore[dict-item]
+    given = {**named, "escalation_model": "sonnet"}
+    before = TableRig()
+    before.child(reports("c1"))
+    await before.waiting(given)
+    before.desk.answer(Wrote("Below v2"))
+    after = TableRig(store=before.store, catalogue=(OPUS, TINY))
+    after.attempt, after.desk = before.attempt, before.desk
+    after.child(reports("__default__"))
+    after.overseer(decides("resolve", branch="", summary="It is below v2."), on="opus")
+    afresh = await after.run({"goal": "Check Y", "branch_table": given}, "call_2")
+    assert "there is no model 'sonnet'" in refused(afresh)
+    result = await after.result(given)
+    assert (result["outcome"], result["summary"]) == ("resolved", "It is below v2.")
+    assert "Below v2" in str(after.models.children["tiny"].requests[0].messages)
 
 
 async def test_a_child_that_is_cut_again_and_again_is_the_overseers_matter() -> None:
