@@ -17,7 +17,10 @@ from tests.fakes.telegram_world import Person
 REPEAT = "(may be a repeat) "
 ANSWERS = re.compile(r"answer \d+(?: answer \d+)*")
 ACHIEVED = re.compile(r"✓ Goal achieved: all steps of (g\d+) are there")
-STOPPED = re.compile(r"⏹ Stopped\. (?:Goal paused; )?(\d+) waiting messages dropped\.")
+STOPPED = re.compile(
+    r"⏹ Stopped\. (?:Goal paused; )?(\d+) waiting messages dropped\."
+    r"(?: E[E0-9, and]+ taken back\.)?"
+)
 NOTHING = "Nothing is running here."
 
 TOGETHER = "|, joining in"
