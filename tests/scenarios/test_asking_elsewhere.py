@@ -14,10 +14,17 @@ from tests.scenarios.test_asking import ASKING, ask, run
 COMMAND = "touch made; git push --force origin main"
 
 
+def another(tmp_path: Path) -> Path:
+    """A folder that chats may be bound to."""
+    site = tmp_path / "site"
+    site.mkdir(exist_ok=True)
+    return site
+
+
 @asynccontextmanager
 async def asked(tmp_path: Path) -> AsyncIterator[Bot]:
     """A command was asked for, and other things were said since."""
-    workspace = {"allow": [str(tmp_path)]}
+    workspace = {"allow": [str(another(tmp_path))]}
     async with running_bot(tmp_path / "data", **ASKING, workspace=workspace) as bot:
         bot.models.script("main", run(COMMAND), text("Hi."), text("So be it."))
         bot.say("push it")
@@ -43,14 +50,15 @@ async def test_a_denied_command_does_not_run_where_it_needs_no_leave_any_more(
 
 
 async def test_an_approved_command_runs_in_no_other_folder_than_was_shown(tmp_path: Path) -> None:
+    site = another(tmp_path)
     async with asked(tmp_path) as bot:
-        bot.say(f"/workspace {tmp_path}")
+        bot.say(f"/workspace {site}")
         await bot.heard("This chat works in")
         bot.say("/approve E1")
         await bot.heard("So be it.")
         told = (await bot.asked(3))[2].said()
         assert "Not run: E1 was approved for other than what would run now" in told
-        assert not (tmp_path / "made").exists()
+        assert not (site / "made").exists()
         assert not (bot.workspace() / "made").exists()
 
 
