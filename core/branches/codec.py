@@ -29,7 +29,7 @@ from core.branches.run import (
 )
 from core.transcript import Json
 
-FORM = 1
+FORM = 2
 
 
 def dump(state: State) -> str:
@@ -47,6 +47,7 @@ def dump(state: State) -> str:
                 "table": state.table.to_json(),
                 "phase": _phase_json(phase),
                 "seen": list(state.seen),
+                "instruction": state.instruction,
                 "children": state.children,
                 "overseers": state.overseers,
                 "bad_words": state.bad_words,
@@ -80,6 +81,7 @@ def _state(stored: Mapping[str, object]) -> State:
         table=restored(stored["table"]),
         phase=_phase(where, _object(stored["phase"])),
         seen=_texts(stored["seen"]),
+        instruction=str(stored["instruction"]),
         children=_whole(stored["children"]),
         overseers=_whole(stored["overseers"]),
         bad_words=_whole(stored["bad_words"]),
@@ -89,10 +91,10 @@ def _state(stored: Mapping[str, object]) -> State:
 
 def _phase_json(phase: Phase) -> dict[str, Json]:
     match phase:
-        case Running(instruction, faults):
-            return {"instruction": instruction, "faults": list(faults)}
-        case Checking(report, instruction, repaired):
-            return {"report": report, "instruction": instruction, "repaired": repaired}
+        case Running(faults):
+            return {"faults": list(faults)}
+        case Checking(report, repaired):
+            return {"report": report, "repaired": repaired}
         case Overseeing(case, complaint):
             return {"case": asdict(case), "complaint": complaint}
         case WaitingHuman(case, question):
@@ -104,10 +106,9 @@ def _phase_json(phase: Phase) -> dict[str, Json]:
 def _phase(where: Status, stored: Mapping[str, object]) -> Phase:
     match where:
         case Status.RUNNING:
-            return Running(str(stored["instruction"]), _texts(stored["faults"]))
+            return Running(_texts(stored["faults"]))
         case Status.CHECKING:
-            repaired = stored["repaired"] is True
-            return Checking(str(stored["report"]), str(stored["instruction"]), repaired)
+            return Checking(str(stored["report"]), stored["repaired"] is True)
         case Status.OVERSEER:
             return Overseeing(_case(_object(stored["case"])), str(stored["complaint"]))
         case Status.WAITING_HUMAN:

@@ -204,12 +204,14 @@ class CheckReport:
 
 @dataclass(frozen=True, slots=True)
 class AskOverseer:
-    """Ask a fresh overseer; `table` is the one tried last, `original` the parent's."""
+    """Ask a fresh overseer; `table` is the one tried last, `original` the parent's; `instruction`
+    is a person's answer."""
 
     asked: int
     original: Table
     table: Table
     case: Case
+    instruction: str
     complaint: str
 
 

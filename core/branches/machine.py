@@ -65,7 +65,7 @@ from core.branches.run import (
     end,
     finish,
 )
-from core.branches.table import Choice, Escalate, Report, Route
+from core.branches.table import DEFAULT, Choice, Escalate, Report, Route
 from core.fence import one_line
 
 MAX_BAD_WORDS = 2
@@ -146,14 +146,16 @@ def orders(state: State) -> Effect:
 
 def _order(run: Run, phase: Phase) -> Effect:
     match phase:
-        case Running(instruction, ()):
-            return RunChild(run.children, run.table, instruction)
-        case Running(instruction, faults):
-            return RepairChild(run.children, run.table, instruction, faults)
-        case Checking(report, _, repaired):
+        case Running(()):
+            return RunChild(run.children, run.table, run.instruction)
+        case Running(faults):
+            return RepairChild(run.children, run.table, run.instruction, faults)
+        case Checking(report, repaired):
             return CheckReport(run.children, run.table, report, repaired)
         case Overseeing(case, complaint):
-            return AskOverseer(run.asked, run.original, run.table, case, complaint)
+            return AskOverseer(
+                run.asked, run.original, run.table, case, run.instruction, complaint
+            )
         case WaitingHuman(case, question):
             return AskHuman(run.rounds, question, case)
         case _:
@@ -210,9 +212,9 @@ def _child_event(run: Run, event: ChildEvent) -> State:
     if event.child < run.children:
         return run  # late: another child works by now
     match run.phase, event:
-        case Running(instruction, faults), ChildReported(_, report):
+        case Running(faults), ChildReported(_, report):
             kept = report[:REPORT_CHARS]  # cut, it is no JSON any more, and goes back
-            return replace(run, phase=Checking(kept, instruction, bool(faults)))
+            return replace(run, phase=Checking(kept, bool(faults)))
         case Running(), ChildFailed(_, reason):
             return _no_report(run, reason)
         case Running(faults=()), ReportChecked():
@@ -244,13 +246,20 @@ def _checked(run: Run, checking: Checking, event: ReportChecked) -> State:
                 raise IllegalTransition(run, event)
             return _follow(run, choice, account, f"the child found {choice.label}")
         case Repair(faults) if not checking.repaired:
-            return replace(run, phase=Running(checking.instruction, faults))
+            return replace(run, phase=Running(faults))
         case Repair(faults):  # the one repair is spent, whoever checked
             return _follow(run, run.table.otherwise, None, "; ".join(faults[:1]))
         case ToDefault(account, reason):
-            return _follow(run, run.table.otherwise, account, reason)
+            return _follow(run, run.table.otherwise, account, _leaning(run, account, reason))
         case _:
             assert_never(event.checked)
+
+
+def _leaning(run: Run, account: Account | None, why: str) -> str:
+    """Why it is the default branch, with the branch that the child had chosen instead."""
+    label = account.label if account else DEFAULT
+    leant = label != DEFAULT and run.table.find(label) is not None
+    return f"{why}; it leaned to {label}" if leant else why
 
 
 def _follow(run: Run, choice: Choice, account: Account | None, why: str) -> State:

@@ -78,7 +78,7 @@ def _answered(run: Run, case: Case, answer: Answer, event: HumanAnswered, person
             return _decided(run, case, person, Status.RESOLVED, f"a person chose: {option}")
         case Wrote(text) if asked.kind is Kind.TEXT and text.strip():
             told = text.strip()[:INSTRUCTION_CHARS]
-            return replace(run, phase=Running(told), children=run.children + 1)
+            return replace(run, phase=Running(), instruction=told, children=run.children + 1)
         case Declined(reason):
             ended = _decided(run, case, person, Status.DECLINED, "")
             return Ended(replace(ended.final, reason=reason or "a person said no"))

@@ -125,6 +125,9 @@ def _question(goal: str, order: AskOverseer) -> str:
     ]
     if order.table != order.original:
         blocks.append(f"TABLE AS TRIED LAST, with added conditions\n{_table(order.table)}")
+    if order.instruction:
+        told = fenced(order.instruction)
+        blocks.append(f"WHAT A PERSON ANSWERED BEFORE, and the last agent was told\n{told}")
     blocks += _told(case)
     blocks.append(f"Branches: {', '.join(order.table.labels)}.")
     if order.complaint:

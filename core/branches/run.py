@@ -99,10 +99,8 @@ class Validating:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A child works; `faults` are those of its first report, none where it has made none yet.
-    `instruction` is a person's answer, "" without one."""
+    """A child works; `faults` are those of its first report, none where it has made none yet."""
 
-    instruction: str = ""
     faults: tuple[str, ...] = ()
 
 
@@ -111,7 +109,6 @@ class Checking:
     """Its report is held against what its calls gave; `report` is the call's JSON text."""
 
     report: str
-    instruction: str = ""
     repaired: bool = False
 
 
@@ -137,7 +134,8 @@ Phase: TypeAlias = Running | Checking | Overseeing | WaitingHuman
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run under way. `original` is the parent's table, `table` the same with what overseers
-    added, `seen` the fingerprints of all tables tried.
+    added, `seen` the fingerprints of all tables tried. `instruction` is what a person wrote last,
+    "" before: all children after it are told.
 
     The counters only grow, and each numbers what it counts, so that what comes late is known:
     `children` started, `overseers` called in, their `bad_words` (replies of no use), and `rounds`
@@ -149,6 +147,7 @@ class Run:
     table: Table
     phase: Phase
     seen: tuple[str, ...] = ()
+    instruction: str = ""
     children: int = 1
     overseers: int = 0
     bad_words: int = 0

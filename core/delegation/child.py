@@ -207,7 +207,7 @@ class Child:
             used=total(each.used for each in rounds),
             seconds=max(0.0, self.around.clock.now() - rounds[0].began),
             evidence=tuple(map(receipt_line, told.receipts[-EVIDENCE_SHOWN:])),
-            asked=len({name for each in rounds for name in each.asked}),
+            escalations=_escalations(rounds),
         )
 
     def failed(self, error: str) -> ChildResult:
@@ -234,6 +234,12 @@ class Child:
         half = self.room // 2
         gap = f"[… {len(text) - 2 * half} characters are left out{rest} …]"
         return f"{text[:half]}\n{gap}\n{text[-half:]}"
+
+
+def _escalations(rounds: Sequence[Round]) -> int:
+    """How often anybody was called in: people by calls, overseers and people by branch tables."""
+    calls = len({name for each in rounds for name in each.asked})
+    return calls + sum(each.work.final.escalations for each in rounds if each.work.final)
 
 
 def _spent(run: Run) -> tuple[Usage, int]:

@@ -100,8 +100,8 @@ def of_table(final: Final) -> Work:
 class ChildResult:
     """All that a parent gets of a child. `calls` and `used` are its own model calls, of all its
     runs; `summary` is its report, cut where it was long; `seconds` is the wall time since it was
-    first begun; `evidence` are its last receipts; `asked` is how often its calls asked a person,
-    without what its branch table did."""
+    first begun; `evidence` are its last receipts; `escalations` is how often its calls or its
+    branch table, in all its runs, called in a person or an overseer."""
 
     title: str
     profile: str
@@ -114,7 +114,7 @@ class ChildResult:
     used: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     evidence: tuple[str, ...] = ()
-    asked: int = 0
+    escalations: int = 0
 
     @property
     def good(self) -> bool:
@@ -149,7 +149,7 @@ class ChildResult:
             },
             "cost": round(used.cost, 6),
             "seconds": round(self.seconds, 1),
-            "escalations": self.asked + (self.work.final.escalations if self.work.final else 0),
+            "escalations": self.escalations,
             **self._evidence(),
         }
 

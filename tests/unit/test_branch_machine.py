@@ -255,10 +255,19 @@ def test_low_confidence_follows_the_default_branch() -> None:
     state = found(begun(LIST), unsure)
     order = orders(state)
     assert isinstance(order, AskOverseer)
-    assert (order.case.label, order.case.why) == (DEFAULT, "the child was not sure of it")
+    why = "the child was not sure of it; it leaned to c1.ok"
+    assert (order.case.label, order.case.why) == (DEFAULT, why)
     only = table({"condition": "a", "branch": REPORT}, default={"action": "report"})
     final = final_of(found(begun(only), unsure))
     assert (final.outcome, final.branch, final.summary) == (Status.RESOLVED, DEFAULT, "Saw it")
+
+
+@pytest.mark.parametrize("label", ["c9", DEFAULT, ""])
+def test_a_child_leans_to_no_branch_that_the_table_does_not_have(label: str) -> None:
+    state = found(begun(LIST), ToDefault(account(label), "twice of no use"))
+    order = orders(state)
+    assert isinstance(order, AskOverseer)
+    assert order.case.why == "twice of no use"
 
 
 def test_a_default_that_asks_for_evidence_is_never_reported_without() -> None:
@@ -765,4 +774,17 @@ def test_a_validating_run_and_an_ended_one_are_stored_as_they_are() -> None:
 def test_a_run_that_works_on_an_answer_keeps_it_through_a_repair_and_a_restart() -> None:
     state = answered(asked("text"), Wrote("Try /v2"))
     state, _ = after(state, ChildReported(2, "{}"), ReportChecked(2, Repair(("bad",))))
-    assert run_of(codec.load(codec.dump(state))).phase == Running("Try /v2", ("bad",))
+    restored = run_of(codec.load(codec.dump(state)))
+    assert (restored.phase, restored.instruction) == (Running(("bad",)), "Try /v2")
+    assert orders(restored) == RepairChild(2, restored.table, "Try /v2", ("bad",))
+
+
+def test_an_answer_holds_for_the_overseer_and_for_the_child_after_its_patch() -> None:
+    state = found(answered(found(begun(LIST), "c2"), Wrote("Try /v2")), DEFAULT)
+    order = orders(state)
+    assert isinstance(order, AskOverseer)
+    assert order.instruction == "Try /v2"
+    state = said(state, Patch((NEW,)))
+    assert orders(state) == RunChild(3, run_of(state).table, "Try /v2")
+    state = answered(found(state, "c2"), Wrote("Try /v3"))
+    assert orders(state) == RunChild(4, run_of(state).table, "Try /v3")

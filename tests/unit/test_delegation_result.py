@@ -179,7 +179,7 @@ def test_each_end_of_a_run_is_its_own_status(outcome: Ended) -> None:
 
 
 def test_a_runs_result_is_told_with_what_it_came_to_and_its_quotes_alone() -> None:
-    plain = replace(PLAIN, evidence=("run: exit 0",), asked=1)
+    plain = replace(PLAIN, evidence=("run: exit 0",), escalations=3)
     shown = replace(plain, work=of_table(FINAL)).to_json()
     assert set(shown) - set(PLAIN.to_json()) == {"outcome", "branch", "decided_by", "evidence"}
     assert shown["evidence"] == [

@@ -574,6 +574,19 @@ async def test_a_run_that_failed_its_criteria_may_run_once_more_with_its_table()
     assert result["turns"] == 4
 
 
+async def test_what_a_judged_run_called_in_counts_beside_what_the_next_one_did() -> None:
+    rig = TableRig()
+    rig.child(
+        looks(), reports("__default__"), looks(), reports("c1.ok", checks=BOTH, evidence=SEEN)
+    )
+    rig.overseer(decides("resolve", branch="", summary="It is on."))
+    rig.models.judging = rig.models.judging.__class__(
+        [judged("fail"), judged("pass")], name="judge"
+    )
+    result = await rig.result(YAML_LIST, acceptance_criteria=["it is on"], retry_on_fail=1)
+    assert (result["decided_by"], result["escalations"]) == ("child", 1)
+
+
 async def test_tokens_are_booked_by_whoever_used_them_and_told_in_one_sum() -> None:
     rig = TableRig()
     rig.child(looks(), reports("__default__"))
