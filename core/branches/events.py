@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.branches.faults import Fault
 from core.branches.report import Checked
 from core.branches.run import Case, Final, State, status
 from core.branches.table import Condition, Table
@@ -18,13 +17,6 @@ class Validated:
     """The table can be used."""
 
     table: Table
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """It cannot."""
-
-    faults: tuple[Fault, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +154,7 @@ class Cancelled:
 ChildEvent: TypeAlias = ChildReported | ChildFailed | ReportChecked
 OverseerEvent: TypeAlias = OverseerSpoke | OverseerFailed
 HumanEvent: TypeAlias = HumanAnswered | Expired | NotDeliverable
-Event: TypeAlias = Validated | Refused | ChildEvent | OverseerEvent | HumanEvent | Cancelled
+Event: TypeAlias = Validated | ChildEvent | OverseerEvent | HumanEvent | Cancelled
 
 
 # What is to be done. Each has a number by which a repeated order is known.
@@ -225,13 +217,6 @@ class AskHuman:
 
 
 @dataclass(frozen=True, slots=True)
-class Withdraw:
-    """Take a question to a person back."""
-
-    round: int
-
-
-@dataclass(frozen=True, slots=True)
 class Finish:
     """Tell the parent."""
 
@@ -239,7 +224,7 @@ class Finish:
 
 
 Effect: TypeAlias = (
-    Validate | RunChild | RepairChild | CheckReport | AskOverseer | AskHuman | Withdraw | Finish
+    Validate | RunChild | RepairChild | CheckReport | AskOverseer | AskHuman | Finish
 )
 
 

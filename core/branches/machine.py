@@ -32,7 +32,6 @@ from core.branches.events import (
     OverseerFailed,
     OverseerSpoke,
     Patch,
-    Refused,
     RepairChild,
     ReportChecked,
     Resolve,
@@ -41,7 +40,6 @@ from core.branches.events import (
     Unusable,
     Validate,
     Validated,
-    Withdraw,
     Word,
 )
 from core.branches.faults import TableError
@@ -76,7 +74,7 @@ REPORT_CHARS = 60_000
 #: Every change of status that can ever happen; the docs' diagram is drawn from it and a property
 #: test holds `advance` to it. One that leads to itself is asked anew.
 EDGES: Mapping[Status, frozenset[Status]] = {
-    Status.VALIDATING: frozenset({Status.RUNNING, Status.FAILED}),
+    Status.VALIDATING: frozenset({Status.RUNNING}),
     Status.RUNNING: frozenset(
         {Status.CHECKING, Status.OVERSEER, Status.WAITING_HUMAN, Status.CANCELLED}
     ),
@@ -113,7 +111,6 @@ EDGES: Mapping[Status, frozenset[Status]] = {
     Status.UNANSWERED: frozenset(),
     Status.UNDELIVERABLE: frozenset(),
     Status.CANCELLED: frozenset(),
-    Status.FAILED: frozenset(),
 }
 
 Change: TypeAlias = tuple[State, tuple[Effect, ...]]
@@ -124,11 +121,7 @@ def advance(state: State, event: Event) -> Change:
     after = _after(state, event)
     if after is state:
         return state, ()
-    taken_back: tuple[Effect, ...] = ()
-    if isinstance(event, Cancelled) and isinstance(state, Run):
-        waited = isinstance(state.phase, WaitingHuman)
-        taken_back = (Withdraw(state.rounds),) if waited else ()
-    return after, (*taken_back, orders(after))
+    return after, (orders(after),)
 
 
 def orders(state: State) -> Effect:
@@ -167,7 +160,7 @@ def _after(state: State, event: Event) -> State:
         case Validating(goal):
             return _validated(state, event, goal)
         case Ended():
-            if isinstance(event, Validated | Refused):
+            if isinstance(event, Validated):
                 raise IllegalTransition(state, event)
             return state  # late: a child, an overseer or a person had not heard that it is over
         case Run():
@@ -181,8 +174,6 @@ def _validated(state: Validating, event: Event, goal: str) -> State:
         case Validated(table):
             seen = (table.fingerprint,)
             return Run(goal=goal, original=table, table=table, phase=Running(), seen=seen)
-        case Refused(faults):
-            return Ended(Final(outcome=Status.FAILED, reason=str(TableError(faults))))
         case _:
             raise IllegalTransition(state, event)
 
@@ -197,7 +188,7 @@ def _run_after(run: Run, event: Event) -> State:
             return human_event(run, event)
         case Cancelled(reason):
             return end(run, Status.CANCELLED, reason=reason)
-        case Validated() | Refused():
+        case Validated():
             raise IllegalTransition(run, event)
         case _:
             assert_never(event)

@@ -125,20 +125,19 @@ class SeenResult:
 
 def spec(table: Table) -> ToolSpec:
     """The tool, with the legal labels of this table."""
-    text: Json = {"type": "string"}
     labels: list[Json] = [*table.labels]
     checks = _list_of(
-        {"check": text, "met": {"type": "boolean"}},
+        {"check": _TEXT, "met": {"type": "boolean"}},
         "One for every check of the chosen condition, the check copied.",
     )
     evidence = _list_of(
-        {"tool_call_id": text, "excerpt": text},
+        {"tool_call_id": _TEXT, "excerpt": _TEXT},
         "Short pieces copied exactly from tool results, each with the id of its call.",
     )
     fields: dict[str, Json] = {
         "observed": {**_TEXT, "description": "What you found, in one to three sentences."},
         "expected": {**_TEXT, "description": "What was to be expected, where that differs."},
-        "tried": {"type": "array", "items": text, "description": "What you did, step by step."},
+        "tried": {"type": "array", "items": _TEXT, "description": "What you did, step by step."},
         "checks": checks,
         "evidence": evidence,
         "confidence": {"type": "string", "enum": ["high", "medium", "low"]},

@@ -9,7 +9,6 @@ from typing import TypeAlias, assert_never
 from core.branches.report import Quote
 from core.branches.table import Human, Table
 from core.fence import one_line
-from core.transcript import Json
 
 EVIDENCE_TOLD = 3
 REASON_CHARS = 600
@@ -28,7 +27,6 @@ class Status(StrEnum):
     UNANSWERED = "unanswered"
     UNDELIVERABLE = "undeliverable"
     CANCELLED = "cancelled"
-    FAILED = "failed"
 
 
 class DecidedBy(StrEnum):
@@ -73,21 +71,6 @@ class Final:
     escalations: int = 0
     reason: str = ""
     aborts: bool = False
-
-    def to_json(self) -> dict[str, Json]:
-        """The fields for the parent's model, with at most three quotes."""
-        told: dict[str, Json] = {"outcome": self.outcome.value, "branch": self.branch or None}
-        if self.summary:
-            told["summary"] = self.summary
-        if self.reason:
-            told["reason"] = self.reason
-        if self.quotes:
-            told["evidence"] = [quote.to_json() for quote in self.quotes[:EVIDENCE_TOLD]]
-        told["decided_by"] = self.decided_by.value
-        if self.person:
-            told["person"] = self.person
-        told["escalations"] = self.escalations
-        return told
 
 
 @dataclass(frozen=True, slots=True)

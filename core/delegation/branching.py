@@ -30,7 +30,6 @@ from core.branches.events import (
     RunChild,
     Validate,
     Validated,
-    Withdraw,
 )
 from core.branches.run import Run as BranchRun
 from core.branches.run import State, Validating
@@ -91,7 +90,6 @@ class TableRun:
             happened = await self._carry_out(order)
             if isinstance(happened, Waits | Work):
                 return happened
-            # A question to be withdrawn is none: being cancelled is what its run has ended with.
             state, _ = machine.advance(state, happened)
             children = state.children if isinstance(state, BranchRun) else self.kept.children
             await self._keep(replace(self.kept, table=codec.dump(state), children=children))
@@ -129,7 +127,7 @@ class TableRun:
             case AskHuman():
                 self.run.say("asking a person")
                 return await ask_person(self.around.desk, self.run, order)
-            case Withdraw() | Finish():
+            case Finish():
                 raise AssertionError(f"{order} follows from no state that is under way")
             case _:
                 assert_never(order)

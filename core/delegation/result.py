@@ -25,8 +25,6 @@ class Status(StrEnum):
     OK = "ok"
     """It answered, or its run was resolved; whether the work is right is the verdict's to say."""
     FAILED = "failed"
-    STOPPED = "stopped"
-    """A person ended it; as long as its parent ends with it, nobody reads this."""
     BLOCKED = "blocked"
     """A budget does not cover its next call."""
     INTERRUPTED = "interrupted"

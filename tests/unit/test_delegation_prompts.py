@@ -26,6 +26,7 @@ def test_a_child_that_works_by_a_table_has_one_layer_more_and_ends_with_no_text(
     text = prompts.system(persona="", toolsets=TOOLSETS, small=small, by_table=True)
     assert text.endswith(f"\n\n{TABLE_MODE}")
     assert "End with a report in plain text" not in text
+    assert "change something" not in text, "what fits no condition is the default branch's"
     plain = prompts.system(persona="", toolsets=TOOLSETS, small=small)
     assert TABLE_MODE not in plain
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,10 +25,11 @@ from core.escalations.record import (
     State,
     Wrote,
 )
-from core.ports import FailureKind, ModelFailure, Reply, Request
+from core.ports import FailureKind, ModelFailure, Reply, Request, ToolContext
 from core.transcript import Json, ToolCall, User
 from tests.fakes.branch_tables import JSON_OBJECT, YAML_LIST
 from tests.fakes.branch_tables import OVERSEER as ESCALATE
+from tests.fakes.scripted_desk import ScriptedDesk
 from tests.fakes.scripted_model import calls, says
 from tests.fakes.table_rig import (
     CALL,
@@ -413,6 +415,25 @@ async def test_no_answer_is_no_yes_and_each_end_has_its_word(
     assert result["outcome"] == expected[0]
     assert (result["decided_by"], result["escalations"]) == ("host", 1)
     assert "person" not in result
+
+
+async def test_an_answer_that_was_taken_back_before_it_could_be_used_counts_for_nothing() -> None:
+    class TakenBack(ScriptedDesk):
+        async def apply(self, context: ToolContext, key: str) -> bool:
+            self.cards = {
+                at: replace(card, ending=State.CANCELLED, why="/stop")
+                for at, card in self.cards.items()
+            }
+            return False
+
+    rig = TableRig()
+    rig.desk = TakenBack()
+    rig.child(looks(), reports("gone"))
+    given = asks("approve")
+    await rig.waiting(given)
+    rig.desk.answer(Approved())
+    result = await rig.result(given)
+    assert (result["outcome"], result["reason"]) == ("cancelled", "/stop")
 
 
 async def test_after_two_rounds_of_questions_the_run_is_cancelled() -> None:
