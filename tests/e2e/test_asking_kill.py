@@ -182,7 +182,7 @@ async def _late(scene: Scene) -> None:
     is over, and the copy shows what was decided."""
     for chat in scene.chats:
         for card in chat.cards():
-            label = next(label for label, _ in card.buttons if label != "Later")
+            label = next((label for label, _ in card.buttons if label != "Later"), "Later")
             query = scene.on.people.press(card, label, user=chat.person)
             toast = await scene.on.people.toast(query)
             assert toast.startswith("Too late"), (card.text, toast)
