@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core.escalations.outcome import waiting_for
+
 _ESCALATION = re.compile(r"\bE\d+\b")
 
 
@@ -26,7 +28,7 @@ def note(waits: Iterable[Waits]) -> str:
     """All of them in one sentence, as the result of the call that waits."""
     notes = tuple(text for each in waits for text in each.notes)
     asked = _named(notes)
-    told = [] if not asked else [f"waiting for {_listed(asked)}; {_coming(asked)}"]
+    told = [waiting_for(asked)] if asked else []
     nameless = (text for text in notes if not _ESCALATION.search(text))
     return "; ".join([*told, *dict.fromkeys(nameless)])
 
@@ -34,13 +36,3 @@ def note(waits: Iterable[Waits]) -> str:
 def _named(notes: Iterable[str]) -> tuple[str, ...]:
     found = {name for text in notes for name in _ESCALATION.findall(text)}
     return tuple(sorted(found, key=lambda name: int(name[1:])))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *before, last = names
-    return f"{', '.join(before)} and {last}" if before else last
-
-
-def _coming(names: tuple[str, ...]) -> str:
-    one = "the answer comes as a message"
-    return one if len(names) == 1 else "the answers come as messages"
