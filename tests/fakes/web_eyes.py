@@ -94,7 +94,7 @@ async def looking(browser: Browser, at: Opened, **how: object) -> AsyncIterator[
         await eyes.page.goto(at.base)
         await eyes.page.fill("#token", at.token)
         await eyes.page.keyboard.press("Enter")
-        await eyes.page.wait_for_selector("#text")
+        await eyes.page.wait_for_selector("body[data-ready]")
         yield eyes
     finally:
         await context.close()

@@ -296,3 +296,4 @@ chats = first.chats;
 const here = chatOf(location.pathname) || chats[0]?.chat || freshId(12);
 history.replaceState({}, "", pathOf(here));
 await enter(here, { push: false });
+document.body.dataset.ready = "yes"; // for whoever drives the page: what is typed from now on has a chat
