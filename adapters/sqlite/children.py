@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
 
 from adapters.sqlite import escalations
+from adapters.sqlite.jobs import WriteOf
 from adapters.sqlite.steps import CHILD_STEPS
 from adapters.sqlite.turns import check_fence, spend
 from core.agent.compaction import total
 from core.agent.steps import Finished, Replied, Started, StepWrite
 from core.delegation.ports import ChildRef, ChildState
-from core.messages import LaneKey
 from core.ports import Clock, Usage
 from core.sessions.ports import CallUsage
 
-T = TypeVar("T")
 BRIEF_LENGTH = 2_000
-
-
-class WriteOf(Protocol):
-    """The store's way of writing one lane's rows."""
-
-    def __call__(
-        self, lane: LaneKey, job: Callable[[sqlite3.Connection], T], *, safe: bool = True
-    ) -> Awaitable[T]:
-        """Run the job as one transaction. Raises DamagedLane."""
-        ...
 
 
 class SqliteChildren:

@@ -4,50 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Protocol, TypeVar
 
 from adapters.sqlite.codec import checked
+from adapters.sqlite.jobs import Read, ReadOf, Submit
 from adapters.sqlite.lane_rows import load_slot
 from core.gates import wanted
 from core.gates.gate import Gate, GateEvent
 from core.gates.wanted import ChatGates
 from core.messages import LaneKey
 
-T = TypeVar("T")
 BESIDE = (
     "folder = :folder OR substr(folder, 1, length(:folder) + 1) = :folder || '/' "
     "OR substr(:folder, 1, length(folder) + 1) = folder || '/'"
 )
 """The folder itself, what is below it and what it is below of."""
 WAITS = "EXISTS (SELECT 1 FROM turn WHERE lane = :lane AND phase IN ('parked', 'aside'))"
-
-
-class Submit(Protocol):
-    """The writer's way of running a job."""
-
-    def __call__(
-        self, job: Callable[[sqlite3.Connection], T], *, safe: bool = True
-    ) -> Awaitable[T]:
-        """Run it as one transaction."""
-        ...
-
-
-class Read(Protocol):
-    """The store's way of reading, on the caller's thread."""
-
-    def __call__(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Run it on the reader's connection."""
-        ...
-
-
-class ReadOf(Protocol):
-    """The store's way of reading one lane's rows."""
-
-    def __call__(self, lane: LaneKey, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Run it on the reader's connection. Raises DamagedLane."""
-        ...
 
 
 class SqliteGates:

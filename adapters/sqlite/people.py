@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
 
 from adapters.sqlite import access
+from adapters.sqlite.jobs import Read, Submit
 from adapters.sqlite.transaction import Transaction
 from core import pairing
 from core.messages import PlatformName, Role
 from core.pairing import Book, Decision, PairOrder
 from core.people import AuditRow, Refusal
 from core.sessions.ports import Signals
-
-T = TypeVar("T")
-
-
-class Submit(Protocol):
-    """The writer's way of running a job."""
-
-    def __call__(
-        self, job: Callable[[sqlite3.Connection], T], *, safe: bool = True
-    ) -> Awaitable[T]:
-        """Run it as one transaction."""
-        ...
-
-
-class Read(Protocol):
-    """The store's way of reading, on the caller's thread."""
-
-    def __call__(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Run it on the reader's connection."""
-        ...
 
 
 class SqlitePeople:
