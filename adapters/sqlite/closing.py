@@ -44,8 +44,8 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
     The answer is what `turn.answer` holds by now; a turn that was stopped keeps none. A turn that
     a restart cut has no receipts yet: what it did goes before the judge all the same.
     """
-    inputs, answer, receipts = conn.execute(
-        "SELECT inputs, answer, receipts FROM turn WHERE id = ?", (turn.id,)
+    inputs, answer, receipts, phase = conn.execute(
+        "SELECT inputs, answer, receipts, phase FROM turn WHERE id = ?", (turn.id,)
     ).fetchone()
     if outcome is not Outcome.ANSWERED:
         answer = ""
@@ -54,11 +54,11 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
         steps = TURN_STEPS.load(conn, turn.id)
         users = codec.load_users(inputs)
         trace = replay(TurnInput(turn=turn.id, history=(), inputs=users, steps=steps))
-        waited = {call.id for call in trace.waiting} & trace.started if parked(conn, turn) else ()
+        asked = {call.id for call in trace.waiting} & trace.started if phase == "parked" else ()
         if receipts == NO_RECEIPTS and trace.results:
             found = codec.dump_receipts(receipts_in(turn.id, steps))
             conn.execute("UPDATE turn SET receipts = ? WHERE id = ?", (found, turn.id))
-        notes = dict.fromkeys(waited, WITHDRAWN)
+        notes = dict.fromkeys(asked, WITHDRAWN)
         entries = trace.closed(CUT_OFF, notes) + ((Assistant(answer),) if answer else ())
         append(conn, turn, trace, entries)
     drop_trace(conn, turn.id)
@@ -66,12 +66,6 @@ def close_turn(conn: sqlite3.Connection, turn: Turn, outcome: Outcome) -> None:
     conn.execute(
         "UPDATE inbox SET state = 'done' WHERE turn = ? AND state = 'claimed'", (turn.id,)
     )
-
-
-def parked(conn: sqlite3.Connection, turn: Turn) -> bool:
-    """Whether the turn waits for a person."""
-    (phase,) = conn.execute("SELECT phase FROM turn WHERE id = ?", (turn.id,)).fetchone()
-    return bool(phase == "parked")
 
 
 def append(conn: sqlite3.Connection, turn: Turn, trace: Trace, entries: tuple[Entry, ...]) -> None:
