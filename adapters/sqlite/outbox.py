@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 from adapters.sqlite import codec, escalation_rows
 from adapters.sqlite.cards import Cards, Made, Mark, made
@@ -15,7 +16,7 @@ from adapters.sqlite.transaction import Transaction
 from adapters.sqlite.turns import lane_running
 from core.escalations import texts
 from core.escalations.card import TooLong
-from core.escalations.events import CardSent, ReminderSent, SendFailed
+from core.escalations.events import CardSent, EscalationEvent, ReminderSent, SendFailed
 from core.escalations.record import place
 from core.messages import Address, LaneKey, Outbound, RemoteId, Say, TurnId
 from core.ports import Sent
@@ -129,7 +130,11 @@ def sent(conn: sqlite3.Connection, out: Outgoing, sent: Sent, now: float) -> tup
         (sent.remote, out.id),
     ).fetchone()
     if row is not None and row[0] is not None:
-        _arrived(tx, out, _stored(conn, row[0]), row[1], sent)
+        arrived: dict[str, EscalationEvent] = {
+            CARD: CardSent(sent.remote, sent.at),
+            REMINDER: ReminderSent(sent.remote),
+        }
+        _of_an_escalation(tx, out, row, arrived)
     more = conn.execute(f"SELECT 1 {OPEN} LIMIT 1", (out.lane,)).fetchone() is not None
     return more, tx.signals()
 
@@ -141,19 +146,21 @@ def _stored(conn: sqlite3.Connection, id_: int) -> Stored | None:
         return None  # what was sent was sent, whatever of
 
 
-def _arrived(
-    tx: Transaction, out: Outgoing, stored: Stored | None, shows: str, sent: Sent
+def _of_an_escalation(
+    tx: Transaction, out: Outgoing, row: tuple[int, str], events: Mapping[str, EscalationEvent]
 ) -> None:
+    """A question to a person hears what became of what was sent of it; `row` says of which one,
+    and what it showed."""
+    id_, shows = row
+    stored = _stored(tx.conn, id_)
     if stored is None:
         return
     if shows == LOST:
         tx.wake.add(stored.lane)
     elif _left(out, stored):
         _again(tx, stored, shows)
-    elif shows == CARD:
-        happen(tx, stored, CardSent(sent.remote, sent.at))
-    elif shows == REMINDER:
-        happen(tx, stored, ReminderSent(sent.remote))
+    elif (event := events.get(shows)) is not None:
+        happen(tx, stored, event)
 
 
 def _left(out: Outgoing, stored: Stored) -> bool:
@@ -182,23 +189,10 @@ def dead(conn: sqlite3.Connection, out: Outgoing, reason: str, now: float) -> Si
         "UPDATE outbox SET state = 'dead' WHERE id = ? RETURNING escalation, shows", (out.id,)
     ).fetchone()
     if row is not None and row[0] is not None:
-        _buried(tx, out, _stored(conn, row[0]), row[1], reason)
+        _of_an_escalation(tx, out, row, {CARD: SendFailed(now, reason)})
     if not isinstance(out.what, Amend):
         conn.execute(
             "INSERT INTO audit (at, lane, what, detail) VALUES (?, ?, 'undeliverable', ?)",
             (now, out.lane, f"outbox {out.id}: {reason}"),
         )
     return tx.signals()
-
-
-def _buried(
-    tx: Transaction, out: Outgoing, stored: Stored | None, shows: str, reason: str
-) -> None:
-    if stored is None:
-        return
-    if shows == LOST:
-        tx.wake.add(stored.lane)
-    elif _left(out, stored):
-        _again(tx, stored, shows)
-    elif shows == CARD:
-        happen(tx, stored, SendFailed(tx.now, reason))
