@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.fence import one_line
+from core.tools.definitions import THINK
 from core.transcript import Receipt, ToolResult
 
 ARGUMENTS_SHOWN = 120
@@ -71,8 +72,13 @@ class Seen:
 
 
 def seen_in(results: Iterable[ToolResult]) -> tuple[Seen, ...]:
+    """The calls that prove something, as judges see them."""
+    return tuple(map(Seen, telling(results)))
+
+
+def telling(results: Iterable[ToolResult]) -> list[ToolResult]:
     """The calls that prove something; a thought is the model's own word."""
-    return tuple(Seen(result) for result in results if result.call.name != "think")
+    return [result for result in results if result.call.name != THINK.name]
 
 
 def receipt_line(seen: SeenCall) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.evidence import telling
 from core.sessions.ports import ReceiptOf
-from core.tools.definitions import THINK
 from core.transcript import ToolResult
 
 RECEIPTS_KEPT = 12
@@ -16,9 +16,8 @@ RESULT_KEPT = 200
 def receipts_of(
     results: Sequence[ToolResult], kept: int | None = RECEIPTS_KEPT
 ) -> tuple[ReceiptOf, ...]:
-    """The last `kept` calls (None: all), in order; a thought is the model's own word and proves
-    nothing."""
-    seen = [result for result in results if result.call.name != THINK.name]
+    """The last `kept` calls that prove something (None: all), in order."""
+    seen = telling(results)
     return tuple(
         ReceiptOf(
             tool=result.call.name,
