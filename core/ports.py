@@ -189,11 +189,12 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The call has asked a person and goes on when they have answered: it is run again then.
-    `note` stands in for its result as long as that takes."""
+    """The call has asked people and goes on when they have answered: it is run again then. `asked`
+    are its open questions as people call them ("E7"); a child's report waits for no person and has
+    none."""
 
     call: ToolCall
-    note: str
+    asked: tuple[str, ...]
 
 
 Ran: TypeAlias = ToolResult | Waiting

@@ -16,6 +16,7 @@ import structlog
 
 from core.agent.events import GateRan, ToolEnded, ToolStarted, ToolWaits, TurnEvent
 from core.errors import PursuitError, TransientError
+from core.escalations.outcome import waiting_for
 from core.fence import one_line
 from core.gates import gate
 from core.messages import Address, LaneKey, RemoteId, Say, TurnId
@@ -79,8 +80,8 @@ class Narration:
                 self._add(result)
             case ToolWaits(waiting):
                 self.current.pop(waiting.call.id, None)
-                # The rest of a note is for the model: people answer on the card.
-                self._append(f"✋ {waiting.note.partition(';')[0]}")
+                # The rest of it is for the model: people answer on the card.
+                self._append(f"✋ {waiting_for(waiting.asked).partition(';')[0]}")
             case GateRan(ran):
                 self.current.pop(GATE, None)
                 self._append(one_line(gate.shown(ran), GATE_LINE))

@@ -20,7 +20,7 @@ from adapters.workspace.rules import Ask, Never
 from core.agent.guard import INTERRUPTED
 from core.escalations.desk import Asked, Desk
 from core.escalations.outcome import Outcome as Became
-from core.escalations.outcome import outcome, told, waiting
+from core.escalations.outcome import outcome, told
 from core.escalations.record import (
     Escalation,
     Fact,
@@ -95,7 +95,7 @@ class Approval:
         )
         escalation = await self._desk.ask(context, context.caller.call or call_id, asked)
         if escalation.live:
-            return Pending(waiting(escalation))
+            return Pending((escalation.id,))
         first = await self._desk.apply(context, call_id)
         decided = _decided(escalation, digest_of(facts), ruling, first=first)
         return unrun(decided, arguments, "not approved")

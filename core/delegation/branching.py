@@ -185,7 +185,7 @@ class TableRun:
                 for open_ in waiting:
                     if open_.call.name == report.NAME:
                         return ChildReported(child, open_.call.arguments)
-                return Waits(tuple(call.note for call in waiting))
+                return Waits.of(waiting)
             case _:
                 assert_never(result)
 

@@ -82,7 +82,7 @@ class ReportingTools:
 
     def _report(self, call: ToolCall) -> Ran:
         if call.id not in self.duty.first:
-            return Waiting(call, "")
+            return Waiting(call, ())
         mended = call.id == self.duty.first[0]
         return _unrun(call, self.duty.repair if mended else BESIDE, SENT_BACK)
 

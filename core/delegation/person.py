@@ -40,7 +40,7 @@ async def ask_person(desk: Desk | None, run: Run, order: AskHuman) -> Event | Wa
     except UserError as error:
         return NotDeliverable(order.round, str(error))
     if found.live:
-        return Waits((outcome.waiting(found),))
+        return Waits((found.id,))
     if not await desk.apply(run.context, asked.key):  # applied before, or cancelled since
         found = await desk.ask(run.context, run.context.caller.call, asked)
     return came_to(found, order.round)

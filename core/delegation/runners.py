@@ -18,7 +18,6 @@ from core.delegation.result import Status, Work
 from core.delegation.waiting import Waits
 from core.delegation.worker import Runner
 from core.errors import UserError
-from core.escalations import outcome
 from core.escalations.desk import Asked, Desk
 from core.ports import Line, ToolContext
 from core.replies import whole_json
@@ -248,7 +247,7 @@ async def _decide(
         return Permitted(allowed=False, reason=str(objection))
     if escalation.live:
         live.put = asked
-        return Waits((outcome.waiting(escalation),))
+        return Waits((escalation.id,))
     applied = await desk.apply(errand.context, asked.key)
     live.put = None
     live.decided += 1

@@ -12,7 +12,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from core.agent.together import together
-from core.delegation import definition, result, waiting
+from core.delegation import definition, result
 from core.delegation.board import Board
 from core.delegation.child import Child
 from core.delegation.kept import Kept
@@ -30,6 +30,7 @@ from core.delegation.task import (
 from core.delegation.waiting import Waits
 from core.delegation.working import Surroundings
 from core.errors import Fenced, PursuitError
+from core.escalations.outcome import waiting_for
 from core.messages import TurnId
 from core.ports import Ran, ToolContext, ToolSpec, Waiting
 from core.sessions.ports import TurnRef
@@ -80,7 +81,7 @@ class DelegateTask:
         slots = self._slots_of(context)
         ends = await together(one.work_out(call.id, slots) for one in assigned)
         if waits := [end for end in ends if isinstance(end, Waits)]:
-            return Waiting(call, waiting.note(waits))
+            return Waiting(call, Waits.of(waits).asked)
         await around.live.close_call(context.turn, call.id)
         results = [end for end in ends if isinstance(end, ChildResult)]
         receipt = result.receipt(results, around.clock.monotonic() - began)
@@ -151,7 +152,7 @@ class Assignment:
             except PursuitError as error:
                 ended = child.failed(str(error))
         if isinstance(ended, Waits):
-            self.board.say(self.number, waiting.note([ended]))
+            self.board.say(self.number, waiting_for(ended.asked))
             return ended
         self.board.end(self.number, ended.line, good=ended.good)
         return ended

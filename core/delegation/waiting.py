@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
-from core.escalations.outcome import waiting_for
-
-_ESCALATION = re.compile(r"\bE\d+\b")
+from core.ports import Waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """`notes` are what the waiting calls say of it, such as "waiting for E7; the answer comes as
-    a message"."""
+    """`asked` are the questions as people call them, such as "E7"; at least one."""
 
-    notes: tuple[str, ...]
+    asked: tuple[str, ...]
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The questions, as people call them: "E7"."""
-        return _named(self.notes)
-
-
-def note(waits: Iterable[Waits]) -> str:
-    """All of them in one sentence, as the result of the call that waits."""
-    notes = tuple(text for each in waits for text in each.notes)
-    asked = _named(notes)
-    told = [waiting_for(asked)] if asked else []
-    nameless = (text for text in notes if not _ESCALATION.search(text))
-    return "; ".join([*told, *dict.fromkeys(nameless)])
-
-
-def _named(notes: Iterable[str]) -> tuple[str, ...]:
-    found = {name for text in notes for name in _ESCALATION.findall(text)}
-    return tuple(sorted(found, key=lambda name: int(name[1:])))
+    @classmethod
+    def of(cls, parts: Iterable[Self | Waiting]) -> Self:
+        """What waits for all that its parts wait for: each once, the oldest first."""
+        asked = {id_ for part in parts for id_ in part.asked}
+        return cls(tuple(sorted(asked, key=lambda id_: (len(id_), id_))))  # E9 is before E10

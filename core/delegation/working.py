@@ -99,7 +99,7 @@ class ChildTools:
         """See `ToolRunner.run`."""
         own = replace(call, id=f"{self.path}/{call.id}")
         ran = await self.tools.run(own, self.context)
-        return Waiting(call, ran.note) if isinstance(ran, Waiting) else replace(ran, call=call)
+        return Waiting(call, ran.asked) if isinstance(ran, Waiting) else replace(ran, call=call)
 
 
 async def work(around: Surroundings, run: Run) -> tuple[Work | Waits, tuple[ReceiptOf, ...]]:
@@ -194,7 +194,7 @@ def _work_of(result: TurnResult) -> Work | Waits:
         case OutOfBudget(sentence=sentence):
             return Work(status=Status.BLOCKED, error=sentence)
         case Parked(waiting=waiting):
-            return Waits(tuple(call.note for call in waiting))
+            return Waits.of(waiting)
 
 
 async def _launch(around: Surroundings, runner: Runner, run: Run) -> Work | Waits:

@@ -65,13 +65,8 @@ def _answered(escalation: Escalation) -> Outcome:
             return Outcome.DECLINED
 
 
-def waiting(escalation: Escalation) -> str:
-    """The result of the call that asked, as long as nothing came of it."""
-    return waiting_for((escalation.id,))
-
-
 def waiting_for(ids: Sequence[str]) -> str:
-    """The same of a call that asked more than once; at least one id."""
+    """The result of a call that asked, as long as nothing came of it; at least one id."""
     *others, last = ids
     if not others:
         return f"waiting for {last}; the answer comes as a message"

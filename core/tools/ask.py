@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from core.escalations.desk import Asked, Desk
 from core.escalations.outcome import Outcome as Became
-from core.escalations.outcome import outcome, told, waiting
+from core.escalations.outcome import outcome, told
 from core.escalations.record import Kind, OnTimeout, Purpose
 from core.ports import ToolContext
 from core.tools.definitions import ASK, Ask
@@ -35,7 +35,7 @@ def ask_tool(desk: Desk) -> DefinedTool[Ask]:
         escalation = await desk.ask(context, context.caller.call or call_id, asked)
         became = outcome(escalation)
         if became is None:
-            return Pending(waiting(escalation))
+            return Pending((escalation.id,))
         await desk.apply(context, call_id)
         summary = f"asked: {one_line(arguments.question, QUESTION)}: {became.value}"
         return Outcome(told(escalation), Receipt(ok=became in ANSWERED, summary=summary))

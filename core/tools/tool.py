@@ -18,7 +18,7 @@ SUMMARY_CHARS = 120
 class Pending:
     """The call waits for a person; see `core.ports.Waiting`."""
 
-    note: str
+    asked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DefinedTool(Generic[A]):
         arguments = parse(self._arguments, call.arguments, call.name)
         outcome = await self._carry_out(arguments, context, call.id)
         if isinstance(outcome, Pending):
-            return Waiting(call, outcome.note)
+            return Waiting(call, outcome.asked)
         return ToolResult(call, outcome.text, outcome.receipt)
 
     async def close_turn(self, turn: int) -> None:

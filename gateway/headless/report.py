@@ -15,6 +15,7 @@ from core.agent.events import (
     ToolWaits,
     TurnEvent,
 )
+from core.escalations.outcome import waiting_for
 from core.gates.chain import Blocked, Unverified
 from core.gates.gate import GateEvent, told
 from core.goals.goal import Goal, GoalStatus
@@ -94,8 +95,8 @@ class Report:
             case ToolEnded(result):
                 self._note(tool_line(result), event="tool_ended", **_call(result))
             case ToolWaits(waiting):
-                name = waiting.call.name
-                self._note(f"✋ {waiting.note}", event="waits", tool=name, note=waiting.note)
+                note = waiting_for(waiting.asked)
+                self._note(f"✋ {note}", event="waits", tool=waiting.call.name, note=note)
             case GateRan(gate):
                 self._looking = True
                 self._note(told(gate), event="gate", **_gate(gate))

@@ -19,7 +19,7 @@ from core.agent.steps import Finished, Injected, Step, StepWrite, TurnInput
 from core.errors import Fenced
 from core.escalations.desk import Asked
 from core.escalations.outcome import Outcome as Became
-from core.escalations.outcome import outcome, told, waiting
+from core.escalations.outcome import outcome, told
 from core.escalations.record import Fact, Kind, Label, OnTimeout, Purpose
 from core.messages import LaneKey, TurnId
 from core.ports import Completion, Ran, Reply, Request, Usage, Waiting
@@ -274,7 +274,7 @@ class Tools:
         if isinstance(found, str):
             return _result(call, found)
         if found.live:
-            return Waiting(call, waiting(found))
+            return Waiting(call, (found.id,))
         first = await self.gate.through(lambda: life.store.apply(self.ref, call.id))
         if call.name == ASK or outcome(found) is not Became.APPROVED:
             return _result(call, told(found))

@@ -18,7 +18,6 @@ from core.delegation.result import Status, Work
 from core.delegation.runners import CUT, UNASKED, Errand, LiveRunners, Means
 from core.delegation.waiting import Waits
 from core.delegation.worker import Runner
-from core.escalations import outcome
 from core.escalations.events import SendFailed, TimeCame
 from core.escalations.record import Denied, Escalation, Fact, Label, OnTimeout, Purpose, State
 from core.messages import TurnId
@@ -75,7 +74,7 @@ class Office:
     async def waits(self, task: str, *, turn: int = 9) -> Escalation:
         """One attempt that leads to a question."""
         ended = await self.work(task, turn=turn)
-        assert ended == Waits((outcome.waiting(self.desk.last),))
+        assert ended == Waits((self.desk.last.id,))
         assert self.rig.processes() != []
         return self.desk.last
 

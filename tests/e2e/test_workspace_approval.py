@@ -23,7 +23,6 @@ from tests.fakes.ended import ended
 
 ELSEWHERE = "; : rm -rf ~/projects; rm -f ~/projects/nothing"
 """What makes a command dangerous, and does nothing."""
-NOTE = "waiting for E1; the answer comes as a message"
 ODD = """printf '%s' "naïve 日本 \\"quoted\\" $HOME `x`" 'it'"'"'s' > odd
 printf '\u202e\u200b|\ttab' >> odd"""
 
@@ -43,7 +42,7 @@ async def asked(lane: Lane, command: str, **arguments: object) -> None:
     """The command is asked about and not run."""
     ran = await lane.begin("run", {"command": command, **arguments})
     assert isinstance(ran, Waiting)
-    assert ran.note.startswith("waiting for E")
+    assert len(ran.asked) == 1
 
 
 async def again(lane: Lane, command: str, **arguments: object) -> ToolResult:
@@ -58,7 +57,7 @@ async def test_a_dangerous_command_is_shown_whole_and_waits(
     for repeated in (False, True, True):
         ran = await asking.begin("run", {"command": command}, again=repeated)
         assert isinstance(ran, Waiting)
-        assert ran.note == NOTE
+        assert ran.asked == ("E1",)
     (escalation,) = desk.escalations
     assert (escalation.kind, escalation.purpose) == (Kind.APPROVE, Purpose.COMMAND)
     assert (escalation.on_timeout, escalation.question) == (OnTimeout.DENY, "")

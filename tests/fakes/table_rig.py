@@ -271,7 +271,7 @@ class TableRig:
         asked = Asked(key=call, kind=Kind.APPROVE, purpose=Purpose.ASK, question=f"{given.at}?")
         card = await self.desk.ask(context, context.caller.call or call, asked)
         if card.live:
-            return Pending(outcome.waiting(card))
+            return Pending((card.id,))
         if not await self.desk.apply(context, call) or card.answer != Approved():
             return Outcome(outcome.told(card), Receipt(ok=False, summary="launch: no"))
         return await self._touch(given, context, call)
@@ -298,9 +298,9 @@ def refused(ran: Ran) -> str:
 
 
 def note_of(ran: Ran) -> str:
-    """What a waiting call says."""
+    """What the model reads of a waiting call."""
     assert isinstance(ran, Waiting), ran
-    return ran.note
+    return outcome.waiting_for(ran.asked)
 
 
 def reports(branch: str, **fields: object) -> Reply:

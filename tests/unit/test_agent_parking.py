@@ -22,7 +22,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed, MemoryTurnLog
 
 START = TurnInput(turn=1, history=(User("hi"), Assistant("hello")), inputs=(User("do it"),))
-NOTE = "waiting for E1; the answer comes as a message"
+ASKED = ("E1",)
 CHILD = "child"
 """The tool whose started calls are taken up again, neighbours of them side by side."""
 
@@ -63,7 +63,7 @@ class World:
         if self.waits[call.id]:
             self.waits[call.id] -= 1
             self.asked |= {call.id} - ({call.id} if call.name == CHILD else set())
-            return Waiting(call, NOTE)
+            return Waiting(call, ASKED)
         self.asked.discard(call.id)
         self.ended.append(call.id)
         return ToolResult(call, f"ran {call.arguments}", Receipt(ok=True, summary="ran"))
@@ -100,7 +100,7 @@ async def test_a_call_that_waits_ends_the_attempt_and_those_behind_it_do_not_sta
     world = World(Counter({"s0c1": 1}))
     outcome = await attempt(START, model_of(script), world)
     (one, two, _) = calls_of(script, 0).calls
-    assert outcome == Parked(waiting=(Waiting(two, NOTE),))
+    assert outcome == Parked(waiting=(Waiting(two, ASKED),))
     assert world.ran == [one.id, two.id]
     commits = [[type(write) for write in commit] for commit in world.log.commits]
     assert commits == [[Replied, Started], [Finished], [Started]]
@@ -163,10 +163,10 @@ def test_an_open_call_is_closed_with_its_note_or_else_the_text() -> None:
     ended = ToolResult(two, "ran 2", Receipt(ok=True, summary="ran"))
     step = Step(n=0, reply=reply, started=frozenset({one.id, two.id}), results={two.id: ended})
     trace = replay(replace(START, steps=(step,)))
-    assert trace.closed("cut off", {one.id: NOTE})[1:] == (
+    assert trace.closed("cut off", {one.id: "asked"})[1:] == (
         Assistant("", reply.calls),
         Result(two.id, "ran 2"),
-        Result(one.id, NOTE),
+        Result(one.id, "asked"),
         Result(three.id, "cut off"),
     )
 

@@ -8,11 +8,12 @@ import json
 
 import pytest
 
-from core.delegation.waiting import Waits, note
+from core.delegation.waiting import Waits
 from core.delegation.worker import Profile, Runner
+from core.escalations.outcome import waiting_for
 from core.escalations.record import Approved, Denied, State
 from core.ports import Request, Waiting
-from core.transcript import ToolResult
+from core.transcript import ToolCall, ToolResult
 from tests.fakes.scripted_model import Line, calls, says
 from tests.fakes.table_rig import (
     CALL,
@@ -60,25 +61,19 @@ def batch_of(ran: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(
-    ("notes", "said"),
+    ("asked", "said"),
     [
-        ([ONE], ONE),
-        ([ONE, ONE], ONE),
-        (
-            ["waiting for E12; …", "waiting for E7; …"],
-            "waiting for E7 and E12; the answers come as messages",
-        ),
-        (
-            ["waiting for E9; …", "waiting for E7 and E8; the answers come as messages"],
-            "waiting for E7, E8 and E9; the answers come as messages",
-        ),
-        (["somebody is asked"], "somebody is asked"),
-        ([ONE, "somebody is asked"], f"{ONE}; somebody is asked"),
+        ([("E7",)], ONE),
+        ([("E7",), ("E7",)], ONE),
+        ([("E12",), ("E7",)], "waiting for E7 and E12; the answers come as messages"),
+        ([("E10",), ("E7", "E9")], "waiting for E7, E9 and E10; the answers come as messages"),
+        ([("E7",), ()], ONE),
     ],
 )
-def test_what_several_wait_for_is_one_sentence(notes: list[str], said: str) -> None:
-    assert note(Waits((text,)) for text in notes) == said
-    assert note([Waits(tuple(notes))]) == said
+def test_what_several_wait_for_is_one_sentence(asked: list[tuple[str, ...]], said: str) -> None:
+    calls_ = [Waiting(ToolCall("c", "ask", "{}"), ids) for ids in asked]
+    assert waiting_for(Waits.of(calls_).asked) == said
+    assert Waits.of([Waits.of(calls_)]) == Waits.of(calls_)
 
 
 async def test_a_child_whose_call_asks_makes_the_call_wait_and_goes_on_with_the_answer() -> None:

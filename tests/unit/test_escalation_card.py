@@ -19,7 +19,7 @@ from core.escalations.asking import objection
 from core.escalations.card import TooLong, ask, decided, reminder
 from core.escalations.events import Answered, EscalationEvent, SendFailed, Stopped, TimeCame
 from core.escalations.machine import advance
-from core.escalations.outcome import Outcome, outcome, told, waiting
+from core.escalations.outcome import Outcome, outcome, told, waiting_for
 from core.escalations.record import (
     MAX_OPEN,
     Answer,
@@ -437,7 +437,7 @@ def test_an_answer_is_told_as_data_with_who_gave_it() -> None:
 
 def test_before_the_decision_there_is_nothing_to_tell() -> None:
     assert outcome(shown(escalation())) is None
-    assert waiting(escalation()) == "waiting for E7; the answer comes as a message"
+    assert waiting_for([escalation().id]) == "waiting for E7; the answer comes as a message"
     with pytest.raises(ValueError, match="E7 is not decided"):
         told(escalation())
     assert set(Outcome) == {

@@ -143,7 +143,6 @@ async def test_another_persons_message_in_the_same_group_counts_as_moving_on() -
             narration.answered = True
 
 
-NOTE = "waiting for E7; the answer comes as a message"
 ASK = ToolCall("a", "ask", "{}")
 
 
@@ -152,7 +151,7 @@ async def tell_a_turn_that_waits(narrator: Narrator, platform: SlowPlatform) -> 
     async with narrator.telling(CHAT.key, TURN, (RemoteId("5"),)) as narration:
         narration.emit(ToolStarted(ASK, "Shall I?"))
         await platform.called.wait()
-        narration.emit(ToolWaits(Waiting(ASK, NOTE)))
+        narration.emit(ToolWaits(Waiting(ASK, ("E7",))))
         narration.parked = True
 
 
@@ -184,7 +183,7 @@ def test_a_call_that_waits_is_a_line_like_any_and_counts_as_one() -> None:
     for _ in range(LINES):
         narration.emit(ToolEnded(ToolResult(call, "", Receipt(ok=True, summary="ls"))))
     narration.emit(ToolStarted(ASK, "Shall I?"))
-    narration.emit(ToolWaits(Waiting(ASK, NOTE)))
+    narration.emit(ToolWaits(Waiting(ASK, ("E7",))))
     lines = narration.text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("… 1 more", "✋ waiting for E7", LINES + 1)
 

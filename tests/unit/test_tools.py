@@ -438,9 +438,8 @@ async def test_a_question_waits_for_a_person_and_is_asked_once() -> None:
     desk = MemoryDesk()
     registry = Registry([ask_tool(desk)])
     assert registry.resumable("ask")
-    note = "waiting for E1; the answer comes as a message"
     for _ in range(3):
-        assert await registry.run(asking(), context(MEMBER)) == Waiting(asking(), note)
+        assert await registry.run(asking(), context(MEMBER)) == Waiting(asking(), ("E1",))
     (escalation,) = desk.escalations
     assert (escalation.kind, escalation.purpose) == (Kind.TEXT, Purpose.ASK)
     assert escalation.on_timeout is OnTimeout.DENY
