@@ -352,8 +352,7 @@ def _task(start: TurnInput, turn_log: StoredLog) -> str:
     """What the turn was asked, with what people have said since. One that goes on with a call was
     asked it before."""
     asked = start.inputs or tuple(e for e in start.history if isinstance(e, User))[-1:]
-    ours = {prompts_of_loop.NUDGE, prompts_of_loop.LIMIT}
-    heard = [message.text for message in turn_log.heard if message.text not in ours]
+    heard = [m.text for m in turn_log.heard if m.text not in prompts_of_loop.OURS]
     return "\n\n".join([*(message.text for message in asked), *heard])
 
 

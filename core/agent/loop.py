@@ -335,6 +335,7 @@ class _Turn:
             bounces=self.trace.bounces,
             budget=gates.max_bounces if may_go_on else self.trace.bounces,
             repeated=self.trace.returned == (reply.text, len(self.trace.results)),
+            spoken=self.trace.spoken,
         )
         match await gates.judge(text, self.trace.results, standing):
             case Bounce(reflection):
@@ -372,10 +373,10 @@ class _Turn:
     async def _fold(self) -> str:
         """Fold what came before this step; "" when done, else why not."""
         n, messages = self.trace.n, self.trace.messages
-        ours = {User(prompts.NUDGE), User(prompts.LIMIT)}
+        heard = tuple(m for m in self.trace.heard if m.text not in prompts.OURS)
         material = compaction.Material(
             entries=messages[: len(messages) - len(self.trace.injected)],
-            verbatim=self.start.inputs + tuple(m for m in self.trace.heard if m not in ours),
+            verbatim=self.start.inputs + heard,
             pinned=self.start.pinned,
         )
         made = await compaction.fold(

@@ -14,6 +14,8 @@ LIMIT = (
     "Step limit reached: answer now with what you have and what is missing. Do not call any more"
     " tools."
 )
+OURS = frozenset({NUDGE, LIMIT})
+"""What the loop itself says between two steps; what else it hears there is people's."""
 OUT_OF_STEPS = (
     "The turn used its {most} steps without an answer. Raise {key}, or ask for a smaller piece of"
     " work."

@@ -13,6 +13,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import TypeVar, assert_never
 
+from core.agent.prompts import OURS
 from core.agent.steps import (
     Bounced,
     Finished,
@@ -40,7 +41,7 @@ class Trace:
     entered before this step, `heard` before earlier ones. `counted` is the provider's own count of
     the last step's tokens, 0 when unknown; `folded_at` the step of the last fold, -1 for none.
     `bounces` counts how often an answer was sent back, `returned` is the last such answer and how
-    many results there were then.
+    many results there were then; `spoken` says that people's words have entered since the first.
     """
 
     history: tuple[Entry, ...]
@@ -58,6 +59,7 @@ class Trace:
     folded_at: int = -1
     bounces: int = 0
     returned: tuple[str, int] | None = None
+    spoken: bool = False
 
     @property
     def messages(self) -> tuple[Entry, ...]:
@@ -95,6 +97,7 @@ def advance(trace: Trace, write: StepWrite) -> Trace:
                 trace,
                 entries=(*trace.entries, message),
                 injected=(*trace.injected, message),
+                spoken=trace.spoken or (trace.bounces > 0 and message.text not in OURS),
             )
         case Bounced(_, message):
             return _bounced(trace, message)

@@ -26,7 +26,7 @@ REFLECTION = (
 class Standing:
     """How far the bouncing of a turn has come: how often its answer was sent back, and what it was
     last sent back for. `repeated` says that the answer is the one of before with no call between,
-    `spoken` that a person has written since it was sent back."""
+    `spoken` that a person has written meanwhile: the agent has read it by now, or it waits."""
 
     bounces: int = 0
     budget: int = DEFAULT_BOUNCES

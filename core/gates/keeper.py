@@ -73,7 +73,7 @@ class Keeper:
             await self._tell(gate, result, standing, self.clock.monotonic() - began)
             if chain.stops(result):
                 break
-        if standing.bounces and found:
+        if standing.bounces and found and not standing.spoken:
             spoken = await self.record.spoken(self.context)
             standing = replace(standing, spoken=spoken)
         ruling = chain.rule(found, standing)

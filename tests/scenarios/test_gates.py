@@ -20,6 +20,7 @@ CRITIC = {
 }
 ON: dict[str, object] = {**CRITIC, "gates": {"critic": {"enabled": True}}}
 CHECK = "test -f done.txt"
+LOOK = ("list_files", {"path": "."})
 NOT_YET = verdict(reason="Not yet.", done=False)
 DONE = verdict(reason="All is there.", done=True)
 
@@ -107,6 +108,39 @@ async def test_a_message_in_mid_bounce_ends_the_bouncing(tmp_path: Path) -> None
         said = await bot.heard("Try 2.", "Hello.")
         assert "⚠ Unverified" in said[0]
         assert len(bot.models.of("main")) == 3
+
+
+async def test_a_message_that_is_steered_into_a_bounce_is_answered_and_ends_it(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **ON, lanes={"busy": "steer"}) as bot:
+        bot.models.script("main", text("Try 1."), calls(LOOK, gate="slow"), text("Tabs it is."))
+        bot.models.default("critic", REJECT)
+        bot.say("write it")
+        await bot.asked(2)
+        bot.say("with tabs, please")
+        await bot.all_said()
+        bot.models.open("slow")
+        line = "⚠ Unverified: the critic gate did not pass: b.txt is missing"
+        assert await bot.heard("Tabs it is.") == [f"Tabs it is.\n\n{line}"]
+        assert len(bot.models.of("critic")) == 2
+        last = bot.models.of("main")[-1]
+        assert last.messages()[-1] == {"role": "user", "content": "with tabs, please"}
+        assert len(reflections(bot)) == 1
+
+
+async def test_a_message_that_is_steered_in_before_the_first_bounce_ends_none(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, **ON, lanes={"busy": "steer"}) as bot:
+        bot.models.script("main", calls(LOOK, gate="slow"), text("Try 1."), text("Try 2."))
+        bot.models.script("critic", REJECT, APPROVE)
+        bot.say("write it")
+        await bot.asked(1)
+        bot.say("with tabs, please")
+        await bot.all_said()
+        bot.models.open("slow")
+        assert await bot.heard("Try 2.") == ["Try 2."]
 
 
 GARBLED = text("I cannot APPROVE this.")

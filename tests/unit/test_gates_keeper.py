@@ -219,6 +219,12 @@ async def test_a_message_that_waits_ends_the_bouncing() -> None:
     assert isinstance(await rig.judge(BOUNCED), Unverified)
 
 
+async def test_a_message_that_the_agent_has_read_ends_the_bouncing_too() -> None:
+    rig = Rig("test")
+    rig.commands.will("test", RED)
+    assert isinstance(await rig.judge(Standing(bounces=1, spoken=True)), Unverified)
+
+
 async def test_each_run_tells_its_bounce_and_its_budget() -> None:
     rig = Rig("test")
     await rig.judge(BOUNCED)

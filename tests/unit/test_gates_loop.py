@@ -22,6 +22,7 @@ from core.agent.loop import (
 from core.agent.steps import Bounced, Replied, TurnInput
 from core.gates.chain import Blocked, Ruling, Standing, Unverified, Verified, rule
 from core.gates.gate import Gate, Passed, Rejected, Result
+from core.ports import Reply, Request
 from core.transcript import Assistant, Receipt, ToolCall, ToolResult, User
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.fakes.turn_log import Killed, MemoryTurnLog
@@ -128,6 +129,37 @@ async def test_the_same_answer_twice_is_delivered_unless_a_call_came_between() -
     rig = Rig(says("one"), calls(("run", "1")), says("one"), says("one"), found=[RED] * 3)
     assert isinstance(answer(await rig.run()).ruling, Unverified)
     assert [standing.repeated for _, standing in rig.gates.seen] == [False, False, True]
+
+
+@pytest.mark.parametrize("dies_at", [None, 3])
+async def test_a_message_that_was_read_since_a_bounce_ends_the_bouncing(
+    dies_at: int | None,
+) -> None:
+    def works(_: Request) -> Reply:
+        rig.log.steer("with tabs")
+        return calls(("run", "1"))
+
+    rig = Rig(says("one"), works, says("two"), found=[RED, RED])
+    rig.log = MemoryTurnLog(dies_at=dies_at, dies_after=True)
+    if dies_at is not None:
+        with pytest.raises(Killed):
+            await rig.run()
+        rig.log = MemoryTurnLog(rig.log.steps)
+    found = answer(await rig.run(rig.log.resumed(START)))
+    assert found.text == "two"
+    assert isinstance(found.ruling, Unverified)
+    assert User("with tabs") in rig.model.requests[-1].messages
+    assert [standing.spoken for _, standing in rig.gates.seen] == [False, True]
+
+
+async def test_neither_what_was_read_before_nor_the_loops_own_words_end_the_bouncing() -> None:
+    def works(_: Request) -> Reply:
+        rig.log.steer("with tabs")
+        return calls(("run", "1"))
+
+    rig = Rig(works, says("one"), says(""), says("two"), says("three"), found=[RED] * 3)
+    assert answer(await rig.run()).text == "three"
+    assert not any(standing.spoken for _, standing in rig.gates.seen)
 
 
 async def test_a_blocked_answer_carries_its_reason() -> None:
