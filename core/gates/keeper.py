@@ -58,7 +58,8 @@ class Keeper:
     emit: Callable[[GateEvent], None]
     before: Sequence[ToolResult] = ()
     checked: tuple[str, ...] | None = field(default=None, init=False)
-    """The commands that the answer passed which was let through; None before there is one."""
+    """The commands that the answer passed which was let through, () where the critic alone read
+    it; None before there is one, and where no gate was asked."""
 
     async def judge(
         self, answer: str, results: Sequence[ToolResult], standing: Standing
@@ -77,7 +78,7 @@ class Keeper:
             spoken = await self.record.spoken(self.context)
             standing = replace(standing, spoken=spoken)
         ruling = chain.rule(found, standing)
-        if isinstance(ruling, Verified):
+        if isinstance(ruling, Verified) and found:
             self.checked = tuple(plan.verify)
         return ruling
 

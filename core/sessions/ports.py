@@ -123,8 +123,8 @@ class Ending:
 
     `spent` are the calls that were not reserved and that no `record` has kept; `counted` is the
     provider's count of the session's tokens, 0 to keep the last one. `ruling` is what the gates
-    say against the answer; where they say nothing, `checked` are the commands that it passed, and
-    None says that no gate was asked.
+    say against the answer; where they say nothing, `checked` are the commands that it passed, ()
+    where the critic alone was asked, and None says that no gate was.
     """
 
     outcome: Outcome

@@ -273,6 +273,19 @@ async def test_an_interrupted_turn_of_gated_work_never_ends_its_goal(
     assert "but the critic gate could not look" in (await rig.heard())[-1]
 
 
+async def test_a_critic_that_was_switched_on_behind_an_answer_has_not_looked_at_it(
+    rig: Rig,
+) -> None:
+    begun = await rig.goal()
+    await rig.tell("/critic on")
+    await rig.heard()
+    await rig.end(begun, ended(checked=None))
+    await rig.judge(DONE)
+    assert (await rig.heard())[-1].endswith(
+        "the critic gate could not look: the turn was over before it had looked"
+    )
+
+
 async def test_a_goal_without_gates_is_judged_as_before(rig: Rig) -> None:
     begun = await rig.goal()
     await rig.end(begun, ended())

@@ -77,6 +77,12 @@ async def test_without_gates_nothing_happens() -> None:
     rig = Rig()
     assert await rig.judge() == Verified()
     assert (rig.events, rig.record.events, rig.model.requests) == ([], [], [])
+    assert rig.keeper.checked is None
+
+
+async def test_an_answer_that_the_critic_alone_has_read_has_passed_no_command() -> None:
+    rig = Rig(critic=[APPROVE])
+    assert await rig.judge() == Verified()
     assert rig.keeper.checked == ()
 
 
