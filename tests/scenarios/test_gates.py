@@ -346,6 +346,25 @@ async def test_a_command_whose_time_runs_out_has_failed(tmp_path: Path) -> None:
         await bot.heard("⚠ Unverified: the verify gate did not pass: echo begun; sleep 60 ran out")
 
 
+async def test_a_command_that_is_not_found_has_failed_and_both_are_told_so(
+    tmp_path: Path,
+) -> None:
+    async with running_bot(tmp_path, gates={"max_bounces": 1}) as bot:
+        bot.models.script("main", text("Done."), text("It is, but for the check."))
+        bot.say("/verify add ruf check .")
+        bot.say("write it")
+        said = await bot.heard("It is, but for the check.")
+        code = "ended with exit code 127 (a command was not found)"
+        assert (
+            said[-1]
+            .split("\n")[-1]
+            .startswith(f"⚠ Unverified: the verify gate did not pass: ruf check . {code}: ")
+        )
+        assert said[-1].endswith("ruf: command not found")
+        [reflection] = reflections(bot)
+        assert f"command: ruf check .\n{code}\n" in reflection
+
+
 async def test_the_chats_own_commands_are_added_listed_and_removed(tmp_path: Path) -> None:
     async with running_bot(tmp_path, gates={"verify": ["true"], "max_bounces": 0}) as bot:
         bot.models.default("main", text("Done."))

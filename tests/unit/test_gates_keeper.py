@@ -195,6 +195,32 @@ async def test_a_command_that_took_too_long_has_failed() -> None:
     assert ruling.reflection.count("x" * 100) == 30
 
 
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (
+            CommandEnd(127, "linting\nbash: line 1: `ruf`: command not found\n"),
+            "127 (a command was not found): `bash: line 1: 'ruf': command not found`",
+        ),
+        (CommandEnd(127, "\n"), "127 (a command was not found)"),
+        (
+            CommandEnd(126, "bash: line 1: ./t: Permission denied"),
+            "126 (a command could not be executed): `bash: line 1: ./t: Permission denied`",
+        ),
+        (CommandEnd(1, "1 failed"), "1"),
+    ],
+)
+async def test_people_are_told_what_the_shell_said_of_a_command_that_it_could_not_run(
+    end: CommandEnd, why: str
+) -> None:
+    rig = Rig("test")
+    rig.commands.will("test", end)
+    ruling = await rig.judge(Standing(budget=0))
+    assert isinstance(ruling, Unverified)
+    assert ruling.reason == f"`test` ended with exit code {why}"
+    assert ruling.shown.endswith(end.output.strip())
+
+
 async def test_the_critic_is_asked_once_more_for_a_word() -> None:
     rig = Rig(critic=[says("I cannot APPROVE this."), REJECT])
     assert isinstance(await rig.judge(), Bounce)
