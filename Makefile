@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 ARGS ?=
 
-.PHONY: run test coverage check lint eval bench soak format docs clean system
+.PHONY: run test coverage check lint eval bench soak format docs pictures clean system
 
 run: $(VENV)/.run
 	@command -v bwrap >/dev/null || echo "Hint: without bubblewrap the agent cannot run commands: apt-get install bubblewrap" >&2
@@ -37,6 +37,10 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
+
+# It wants a font for emoji too, and says so where there is none.
+pictures: $(VENV)/.dev system
+	$(BIN)/python -m docs.pictures
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(ARGS)
