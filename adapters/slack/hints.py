@@ -1,4 +1,4 @@
-"""How to answer a question by a command, spelled as it works in Slack. Pure: no I/O.
+"""The commands that the host's texts name, spelled as they work in Slack. Pure: no I/O.
 
 The host's texts name commands as `/approve E7`. Slack takes no slash command in a thread, and
 elsewhere only those that the app's manifest names.
@@ -10,13 +10,24 @@ import re
 from dataclasses import replace
 
 from adapters.slack.menu import NATIVE, UMBRELLA
+from core.commands import COMMANDS
 from core.escalations import token
 from core.escalations.commands import Verb
 from core.escalations.shown import BAR, FENCE
 from core.messages import Say
 
-HINT = re.compile(rf"(?<!\S)/(?:({'|'.join(Verb)})(?= E[0-9])|(pending)(?= (?:lists|shows)\b))")
+HINT = re.compile(
+    r"(?<![^\s(])/(?P<name>"
+    rf"(?:{'|'.join(Verb)})(?= E[0-9])"
+    r"|(?:help|pending|sessions|subgoal)(?= (?:lists|shows)\b)"
+    r"|verify(?= (?:add <|list\b|remove N))|critic(?= (?:on|off)\b)|pair(?= approve [A-Z0-9]{8}\b)"
+    r"|goal(?= (?:<text>|resume goes\b|clear drops\b))|resume(?= (?:N )?goes\b)"
+    r")"
+)
 """Only what can be nothing else: people's goals, which some texts repeat, name paths as well."""
+LISTED = re.compile(rf"(?<!\S)/(?P<name>{'|'.join(spec.name for spec in COMMANDS)})\b")
+HELP = re.compile(r"/[a-z]+ — ")
+"""How the list of all commands begins, which repeats nobody's words."""
 
 
 def localised(what: Say, *, threaded: bool) -> Say:
@@ -30,6 +41,8 @@ def localised(what: Say, *, threaded: bool) -> Say:
 
 def spelled(text: str, *, threaded: bool) -> str:
     """The text with its hints spelled so, except in what is set off as somebody's words."""
+    if HELP.match(text):
+        return LISTED.sub(lambda hint: _name(hint, threaded=threaded), text)
     if not HINT.search(text):
         return text
     lines: list[str] = []
@@ -43,7 +56,7 @@ def spelled(text: str, *, threaded: bool) -> str:
 
 
 def _name(hint: re.Match[str], *, threaded: bool) -> str:
-    name = hint[1] or hint[2]
+    name = hint["name"]
     if threaded:
         return f"!{name}"
     return f"/{name}" if name in NATIVE else f"/{UMBRELLA} {name}"

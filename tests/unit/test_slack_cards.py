@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from adapters.slack.encode import MAX_LABEL, MAX_SECTION, ROOM, aside, edited, posted, units
 from adapters.slack.hints import localised, spelled
+from core.commands import help_text
 from core.escalations import texts
 from core.escalations.card import TooLong, ask, decided, reminder
 from core.escalations.events import Answered
 from core.escalations.machine import advance
 from core.escalations.record import Approved, Escalation, Fact, Kind, Label
 from core.escalations.shown import BAR, exact
-from core.messages import Button, Say
+from core.messages import Button, Role, Say
+from core.pairing import invitation
 from tests.fakes.escalated import ANNA, COLOURS, NOW, SECRET, command, escalation, shown
 from tests.fakes.slack_methods import MAX_EDIT, _content
 
 JOINER = "\u2060"
 PIECES = ("x", "<@U1>", "<!here>", "<!channel>", "@here ", "`a`", "*b* _c_ ~d~", "🎉", "é", "\n")
+PENDING = "/pending shows what"
 FENCED = "```\nrm -rf x\n```"
 
 
@@ -144,6 +147,27 @@ def test_hints_name_what_can_be_written_there(threaded: bool, approve: str, deny
     listed = Say(texts.pending([shown(command())]))
     assert approve in localised(listed, threaded=threaded).text
     assert approve in aside(texts.say_how(shown(command())), threaded=threaded)["text"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("told", "above", "within"),
+    [
+        (f"Waits: E1 ({PENDING}).", "(/pursuit pending shows", "(!pending shows"),
+        ("Unknown command /x. /help lists them all.", "/x. /pursuit help", "/x. !help"),
+        ("One more by /verify add <command>.", "by /pursuit verify add", "by !verify add"),
+        ("Usage: /critic on, /critic off.", "/pursuit critic off.", "!critic off."),
+        ("Next: /goal resume goes on, /goal clear drops it", ": /goal resume", ", !goal clear"),
+        (invitation("ABCD2345"), ": /pursuit pair approve A", ": !pair approve A"),
+        (help_text(Role.OWNER), "\n/pursuit verify — ", "\n!verify — "),
+        (help_text(Role.MEMBER), "\n/pursuit pending — ", "\n   !goal pause"),
+        ("⊙ Goal: mend /goal and /verify lists", "mend /goal and /verify l", "mend /goal and /v"),
+    ],
+)
+def test_what_the_host_tells_of_commands_works_in_slack(
+    told: str, above: str, within: str
+) -> None:
+    assert above in spelled(told, threaded=False)
+    assert within in spelled(told, threaded=True)
 
 
 def test_words_of_others_keep_their_commands() -> None:
