@@ -211,7 +211,7 @@ def _remove(book: Book, who: str, by: str) -> Decision:
 def listed(book: Book, now: float) -> str:
     """Who waits and who was let in, for people to read."""
     pending = [knock for knock in book.pending if knock.expires > now]
-    lines = ["Waiting for /pair approve CODE:"] if pending else ["Nobody waits to be let in."]
+    lines = ["Waiting to be let in by their code:"] if pending else ["Nobody waits to be let in."]
     lines.extend(f"· {_who(one)}, {ceil((one.expires - now) / 60)} min left" for one in pending)
     lines.append("Let in by pairing:" if book.paired else "Nobody was let in by pairing.")
     lines.extend(f"· {_who(one)}, {one.role.value}" for one in book.paired)
@@ -226,7 +226,8 @@ def invitation(code: str) -> str:
     """What a stranger is told, once."""
     return (
         "This bot does not know you. To be let in, give its owner this code, which is good for "
-        f"an hour: {code}\nThe owner runs: pursuit pair approve {code}"
+        f"an hour: {code}\nThe owner runs: pursuit pair approve {code}\n"
+        f"Or writes in a chat with this bot: /pair approve {code}"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from core.goals.texts import counted
 from gateway.cli.asking import chat_of, json_option, one_line, print_json
 from gateway.cli.options import data_option
 from gateway.control.client import NotRunning, ask
@@ -45,5 +46,6 @@ def _lines(found: Data) -> list[str]:
             goal = f", goal {fact['goal']}" if fact["goal"] else ""
             now = ", current" if fact["current"] else ""
             where = chat_of(str(fact["lane"]))
-            lines.append(f"#{fact['id']} {where}: {title} ({fact['turns']} turns{goal}{now})")
+            turns = counted(int(str(fact["turns"])), "turn")
+            lines.append(f"#{fact['id']} {where}: {title} ({turns}{goal}{now})")
     return lines

@@ -134,7 +134,7 @@ async def test_the_sessions_of_all_chats_are_listed(tmp_path: Path) -> None:
         await bot.heard("Hi.")
         beside = await pursuit(data, "sessions")
         assert re.fullmatch(
-            r"#1 telegram 1001: hello there .*red \(1 turns, current\)\n", beside.out
+            r"#1 telegram 1001: hello there .*red \(1 turn, current\)\n", beside.out
         )
         assert "\x1b" not in beside.out
         await bot.stop()
