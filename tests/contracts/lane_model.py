@@ -30,7 +30,9 @@ class Item:
 @dataclass(slots=True)
 class Standing:
     """A session and how its goal stands. `pending` are the turns since the judge's last word,
-    the newest of them is its open question; `resting` says that it waits for a timer."""
+    the newest of them is its open question, unless it is `settled` by a gate; `unverified` says
+    that a gate has not passed it. `resting` says that the goal waits for a timer. `sent_back` are
+    all reflections of the session."""
 
     id: int | None = None
     status: str = ""
@@ -41,12 +43,16 @@ class Standing:
     floor: Role = Role.OWNER
     drafted: bool = False
     resting: bool = False
+    unverified: bool = False
+    settled: bool = False
     heard: list[str] = field(default_factory=list)
+    sent_back: list[str] = field(default_factory=list)
 
     @property
     def question(self) -> int | None:
         """The turn that the judge is to be asked about."""
-        return self.pending[-1] if self.pending and self.status == "active" else None
+        asks = self.pending and self.status == "active" and not self.settled
+        return self.pending[-1] if asks else None
 
     def hear(self, role: Role) -> None:
         """Someone with this role speaks into the session."""
@@ -58,7 +64,8 @@ class Standing:
 
 @dataclass(slots=True)
 class Work:
-    """The begun turn. `cut` says that it was told to end."""
+    """The begun turn. `cut` says that it was told to end, `sent_back` are its reflections, and
+    `spoken` that a person's message entered it since the first of them."""
 
     id: int
     kind: RowKind
@@ -69,11 +76,13 @@ class Work:
     cut: str = ""
     steps: int = 0
     open_call: bool = False
+    sent_back: list[str] = field(default_factory=list)
+    spoken: bool = False
 
 
 @dataclass(slots=True)
 class LaneModel:
-    """The lane as it should be."""
+    """The lane as it should be; `gates` are the lines on what gates did in its newest turn."""
 
     collect: bool
     sessions: list[Standing] = field(default_factory=lambda: [Standing()])
@@ -81,6 +90,7 @@ class LaneModel:
     queue: list[Item] = field(default_factory=list)
     work: Work | None = None
     last_turn: int = 0
+    gates: list[str] = field(default_factory=list)
 
     @property
     def here(self) -> Standing:
@@ -129,7 +139,13 @@ class LaneModel:
         elif text.startswith("⊙ Goal set"):
             role = by.role if by else Role.OWNER
             self.sessions[self.current] = Standing(
-                here.id, "active", setter=role, floor=role, heard=here.heard, drafted=here.drafted
+                here.id,
+                "active",
+                setter=role,
+                floor=role,
+                heard=here.heard,
+                sent_back=here.sent_back,
+                drafted=here.drafted,
             )
         elif text.startswith("▶ Goal resumed"):
             here.status, here.used, here.resting = "active", 0, False
@@ -153,6 +169,7 @@ class LaneModel:
         }
         for start, status in words.items():
             if text.startswith(start):
+                assert status != "done" or not self.here.unverified, "achieved and not verified"
                 self.here.status = status
                 self.here.resting = False
                 self.here.pending.clear()
@@ -172,7 +189,16 @@ class LaneModel:
 
     # The worker
 
-    def left(self, outcome: str) -> None:
+    def sent_back(self, reflection: str) -> None:
+        """The begun turn's answer has bounced."""
+        work = self.work
+        assert work is not None
+        work.tries = 0
+        work.steps += 1
+        work.sent_back.append(reflection)
+        self.here.sent_back.append(reflection)
+
+    def left(self, outcome: str, *, unverified: bool = False, settled: bool = False) -> None:
         """The begun turn has ended like this, before anything that follows from it."""
         work, here = self.work, self.here
         assert work is not None
@@ -187,6 +213,7 @@ class LaneModel:
             here.used += 1
         if outcome in {"answered", "interrupted"} and here.status == "active":
             here.pending.append(work.id)
+            here.unverified, here.settled = unverified, settled
             here.resting = False
 
     def claimable(self) -> list[Item]:
@@ -224,10 +251,12 @@ class LaneModel:
             assert turn.principal.role is lowest, "a goal's turn with too many rights"
         if turn.kind in {RowKind.CONTINUATION, RowKind.KICKOFF}:
             assert here.status == "active", "L4: a goal that was left runs"
-            assert here.question is None, "a goal runs on before its judge has spoken"
+            assert not here.pending, "a goal runs on before its judge or a gate has spoken"
             assert here.used < here.budget, "G3: a turn beyond the budget"
             assert not here.resting, "a goal goes on before its rest is over"
         self.work = Work(turn.id, turn.kind, turn.principal.role, claimed)
+        if turn.kind is not RowKind.DRAFT:
+            self.gates = []
 
     def _began_asked(self, begun: Begun, claimed: list[Item]) -> None:
         turn = begun.turn

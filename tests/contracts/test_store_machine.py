@@ -1,5 +1,7 @@
 """The `Store` contract by property: people, a worker, a judge, timers and crashes in any order,
-against a plain model of the lane. It holds L1-L5 and G1-G5 of the design."""
+against a plain model of the lane. It holds L1-L5 and G1-G5 of the design, and what gates
+rely on: the bounces of a turn only add up, outlive the process, and are no other turn's; no goal
+is achieved on an answer that a gate has not passed."""
 
 from __future__ import annotations
 
@@ -21,8 +23,19 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from core.agent.steps import Finished, Injected, Replied, Started, StepWrite
+from core.agent.steps import (
+    Bounced,
+    Finished,
+    Injected,
+    Replied,
+    Started,
+    StepWrite,
+    TurnInput,
+)
+from core.agent.trace import replay
 from core.errors import Fenced
+from core.gates.chain import Blocked, Unverified
+from core.gates.gate import Gate, GateEvent
 from core.goals.contract import Budget, SetGoal
 from core.goals.events import Unavailable, Unreadable, Verdict, Word
 from core.goals.texts import TURN_RUNNING
@@ -30,8 +43,9 @@ from core.messages import Ack, Duplicate, Handled, Principal, Queued, Say, Sessi
 from core.sessions.arrivals import Arrival
 from core.sessions.lane import Busy, Outcome, Rest, RowKind
 from core.sessions.ports import Begun, Ending, OpenJudgement, Timer, TurnRef
+from core.sessions.reports import GATES_SHOWN
 from core.transcript import User
-from tests.contracts.backends import sqlite
+from tests.contracts.backends import gates_of, sqlite
 from tests.contracts.lane_model import BUDGET, Item, LaneModel
 from tests.contracts.store_rig import (
     LANE,
@@ -94,7 +108,14 @@ WORDS: tuple[Word, ...] = (
 )
 OUTCOMES = ("answered", "answered", "answered", "failed", "capped", "stopped")
 PEOPLES_ACTS = (*["say"] * 8, *["order"] * 8, "batch", "redeliver")
-WORKERS_ACTS = ("step", "step", "steer", "end", "end", "late")
+WORKERS_ACTS = ("step", "step", "steer", "look", "bounce", "bounce", "end", "end", "late")
+BOUNCES = 9
+RULINGS: tuple[Unverified | Blocked | None, ...] = (
+    *[None] * 4,
+    Unverified(Gate.VERIFY, "`make` ended with exit code 2", shown="No rule"),
+    Unverified(Gate.CRITIC, "the critic failed", unavailable=True),
+    Blocked(Gate.CRITIC, "there is no such server"),
+)
 JUDGES_ACTS = ("word", "word", "ask", "late", "late", "fire", "time", "time")
 WAITS = (0.5, 2.0, 400.0)
 
@@ -167,10 +188,18 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(
         act=st.sampled_from(WORKERS_ACTS),
         outcome=st.sampled_from(OUTCOMES),
+        ruling=st.sampled_from(RULINGS),
         finish=st.booleans(),
         which=st.integers(0, 20),
     )
-    def a_worker_does(self, act: str, outcome: str, finish: bool, which: int) -> None:
+    def a_worker_does(
+        self,
+        act: str,
+        outcome: str,
+        ruling: Unverified | Blocked | None,
+        finish: bool,
+        which: int,
+    ) -> None:
         """The lane's worker begins a turn, or goes on with it; or an old one writes late."""
         if act == "late" and self.stale:
             self.write_late(which)
@@ -180,8 +209,12 @@ class StoreMachine(RuleBasedStateMachine):
             self.step(finish)
         elif act == "steer":
             self.read_steered()
+        elif act == "look":
+            self.look("passed")
+        elif act == "bounce":
+            self.bounce()
         elif act == "end":
-            self.end(outcome)
+            self.end(outcome, ruling)
 
     @rule(
         act=st.sampled_from(JUDGES_ACTS),
@@ -227,7 +260,8 @@ class StoreMachine(RuleBasedStateMachine):
                     self.people_do(act, said, line, dice.randrange(100))
                 case "worker":
                     act, outcome = dice.choice(WORKERS_ACTS), dice.choice(OUTCOMES)
-                    self.a_worker_does(act, outcome, dice.random() < 0.5, dice.randrange(9))
+                    ruling, finish = dice.choice(RULINGS), dice.random() < 0.5
+                    self.a_worker_does(act, outcome, ruling, finish, dice.randrange(9))
                 case "judge":
                     act, word = dice.choice(JUDGES_ACTS), dice.choice(WORDS)
                     self.a_judge_does(act, word, dice.randrange(4), dice.choice(WAITS))
@@ -282,7 +316,11 @@ class StoreMachine(RuleBasedStateMachine):
             if "Goal paused" in ack.text:
                 assert ack.text == f"⏹ Stopped. Goal paused; {dropped} waiting messages dropped."
             model.asked_to_stop()
-        self.listen(by)
+        said = self.listen(by)
+        if line == "/status":
+            rows = [row for text in said for row in text.splitlines()]
+            gates = [row for row in rows if row.startswith("[verify] ")]
+            assert gates == model.gates[-GATES_SHOWN:], "what gates did is lost, or told elsewhere"
         if line.startswith(("/new", "/resume")):
             self.switch(line, by, ack)
         else:
@@ -367,6 +405,11 @@ class StoreMachine(RuleBasedStateMachine):
         assert sum(step.reply is not None for step in begun.steps) == work.steps
         opened = [s for s in begun.steps for c in s.started if c not in s.results]
         assert bool(opened) is work.open_call
+        bounced = [step.bounced.text for step in begun.steps if step.bounced]
+        assert bounced == work.sent_back, "bounces are lost, or those of another turn"
+        start = TurnInput(turn=work.id, history=(), inputs=begun.inputs, steps=begun.steps)
+        trace = replay(start)
+        assert (trace.bounces, trace.spoken) == (len(work.sent_back), work.spoken)
 
     def check_goal(self) -> None:
         """G5: an active goal in a lane at rest has an open question or a rest with a timer."""
@@ -431,8 +474,49 @@ class StoreMachine(RuleBasedStateMachine):
         self.run(self.rig.store.record(ref(begun), writes, claim=claim))
         model.queue = [item for item in model.queue if item not in due]
         model.here.heard += [item.text for item in due]
+        work.spoken |= bool(work.sent_back)
 
-    def end(self, outcome: str) -> None:
+    def look(self, found: str) -> None:
+        """A gate looks at an answer; what it found is kept before anything follows from it."""
+        work, gates = self.model.work, self.model.gates
+        assert work is not None
+        if work.kind is RowKind.DRAFT:
+            return
+        event = GateEvent(
+            gate=Gate.VERIFY,
+            result=found,
+            reason=f"look {len(gates)}",
+            bounce=len(work.sent_back),
+            budget=BOUNCES,
+            ms=0,
+        )
+        self.run(gates_of(self.rig.store).note(work.id, event))
+        gates.append(
+            f"[verify] {found}: {event.reason} (bounce {event.bounce} of {BOUNCES}, 0.0s)"
+        )
+
+    def bounce(self) -> None:
+        """An answer is sent back; a crash may come before that is kept."""
+        work, begun = self.model.work, self.begun
+        assert work is not None
+        assert begun is not None
+        if work.open_call or work.kind is RowKind.DRAFT:
+            return
+        self.look("failed")
+        reflection = f"[Check verify: {work.id}.{len(work.sent_back) + 1}]"
+        n = work.steps
+        writes: list[StepWrite] = [
+            Replied(n, reply(text=f"try {n}")),
+            Bounced(n + 1, User(reflection)),
+        ]
+        if work.cut:
+            with pytest.raises(Fenced):
+                self.run(self.rig.store.record(ref(begun), writes))
+            return
+        self.run(self.rig.store.record(ref(begun), writes))
+        self.model.sent_back(reflection)
+
+    def end(self, outcome: str, ruling: Unverified | Blocked | None = None) -> None:
         """The turn is left, however it was told to end."""
         work, begun = self.model.work, self.begun
         assert work is not None
@@ -446,6 +530,7 @@ class StoreMachine(RuleBasedStateMachine):
             posts=(Say(text),) if outcome == "answered" else (),
             reason="the key was refused",
             draft=SetGoal("Write a song") if drafts else None,
+            ruling=ruling,
         )
         if outcome == "answered" and not work.cut:
             self.expected.append(text)
@@ -456,7 +541,8 @@ class StoreMachine(RuleBasedStateMachine):
         session = self.model.here
         self.stale.append(ref(begun))
         next_ = self.run(self.rig.end(begun, ending))
-        self.model.left(outcome)
+        settled = isinstance(ruling, Blocked) or (ruling is not None and not ruling.unavailable)
+        self.model.left(outcome, unverified=ruling is not None, settled=settled)
         self.follow(next_)
         if failing and was_active:
             assert session.status != "active", "G2: a failed turn does not pause its goal"
@@ -530,6 +616,8 @@ class StoreMachine(RuleBasedStateMachine):
             self.run(self.rig.reopen())
         self.run(self.rig.restart())
         self.listen()
+        if self.model.gates:
+            self.order("/status", OWNER)
 
     # The end
 
@@ -565,6 +653,7 @@ class StoreMachine(RuleBasedStateMachine):
             history = self.run(self.rig.store.history(SessionId(session.id)))
             said = [entry.text for entry in history if isinstance(entry, User)]
             assert [text for text in said if text.startswith("message ")] == session.heard
+            assert [text for text in said if text.startswith("[Check ")] == session.sent_back
 
 
 QUICK = settings(
