@@ -104,12 +104,13 @@ class WebPlatform:
     def _routes(
         self, intake: Intake, guard: Guard, logins: Logins, group: asyncio.TaskGroup
     ) -> Sequence[web.RouteDef]:
-        pages = Pages(guard, logins, self._attempts, self._door)
+        chats = Chats(self._past, self._hub, self._files)
+        pages = Pages(guard, logins, self._attempts, self._door, chats)
         stream = Stream(self._hub, guard, self._options.ping_s)
         api = Api(
             intake=intake,
             past=self._past,
-            chats=Chats(self._past, self._hub, self._files),
+            chats=chats,
             files=self._files,
             hub=self._hub,
             clock=self._clock,

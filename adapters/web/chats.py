@@ -16,7 +16,7 @@ from adapters.web.encode import Asks, Object, Shown, asks_a_person, posted, told
 from adapters.web.files import Files
 from adapters.web.hub import Hub
 from adapters.web.options import Past
-from core.messages import Message, Principal, RemoteId, Role, Say
+from core.messages import Address, Message, PlatformName, Principal, RemoteId, Role, Say
 from core.sessions.conversation import Line, Place, Posted, Told
 from core.transcript import Json
 
@@ -49,6 +49,11 @@ class Chats:
         self._past = past
         self._hub = hub
         self._files = files
+
+    async def latest(self) -> str:
+        """The chat spoken in last, "" where nothing was said yet."""
+        facts = await self._past.chats(PlatformName.WEB)
+        return Address.of(facts[0].lane).chat if facts else ""
 
     async def snapshot(self, chat: str, *, before: Place | None) -> Object:
         """A page of a chat, and from where on its events make it complete.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from jinja2 import Environment, StrictUndefined
 
+from adapters.web.chats import Chats
 from adapters.web.guard import CHAT, LOGIN, UNREADABLE, Guard
 from adapters.web.login import LOGIN_S, Attempts, Logins, network_of
 from adapters.web.options import Door
@@ -53,11 +55,14 @@ def assets(folder: Path = PAGE) -> dict[str, Asset]:
 class Pages:
     """Handlers of what a browser opens by itself."""
 
-    def __init__(self, guard: Guard, logins: Logins, attempts: Attempts, door: Door) -> None:
+    def __init__(
+        self, guard: Guard, logins: Logins, attempts: Attempts, door: Door, chats: Chats
+    ) -> None:
         self._guard = guard
         self._logins = logins
         self._attempts = attempts
         self._door = door
+        self._chats = chats
         self._assets = assets()
         environment = Environment(autoescape=True, undefined=StrictUndefined)
         self._login_page = environment.from_string(self._assets["login.html"].body.decode())
@@ -65,7 +70,7 @@ class Pages:
     def routes(self) -> Sequence[web.RouteDef]:
         """What is served here."""
         return (
-            web.get("/", self.page),
+            web.get("/", self.begin),
             web.get("/c/{chat}", self.page),
             web.get("/assets/{name}", self.asset),
             web.get(LOGIN, self.show_login),
@@ -73,8 +78,14 @@ class Pages:
             web.post("/logout", self.log_out),
         )
 
+    async def begin(self, request: web.Request) -> web.Response:
+        """Go on with the chat spoken in last, or begin the first one."""
+        return _see(f"/c/{await self._chats.latest() or secrets.token_hex(6)}")
+
     async def page(self, request: web.Request) -> web.Response:
-        """The chat; its address says which, and the page reads that."""
+        """The chat; its address says which, and the page reads that, so that it never has none."""
+        if not CHAT.fullmatch(request.path):
+            return _see("/")
         return web.Response(
             body=self._assets["index.html"].body, content_type="text/html", charset="utf-8"
         )

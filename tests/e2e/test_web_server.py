@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
 from io import BytesIO
@@ -50,9 +51,24 @@ async def status(
         return answer.status, await answer.text()
 
 
+async def lead(browser: FakeBrowser, path: str) -> str:
+    """Where a path leads to."""
+    async with browser.http.get(browser.base + path, allow_redirects=False) as answer:
+        return answer.headers["Location"]
+
+
 async def test_the_address_is_told_once_it_can_be_opened(served: Served) -> None:
     assert served.told == [served.base]
     assert served.platform.health().ok
+
+
+async def test_the_bare_address_leads_to_the_chat_spoken_in_last_or_to_a_new_one(
+    served: Served, browser: FakeBrowser
+) -> None:
+    assert re.fullmatch("/c/[a-z0-9]{12}", await lead(browser, "/"))
+    served.past.said(HERE.key, "hello")
+    assert await lead(browser, "/") == f"/c/{CHAT}"
+    assert await lead(browser, "/c/No-Chat") == "/"
 
 
 PAGES = ("/", f"/c/{CHAT}")
@@ -257,7 +273,7 @@ async def test_another_sites_page_can_read_nothing(browser: FakeBrowser) -> None
         headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
         assert (await status(browser, "/api/chats", **headers))[0] == 403
     link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert (await status(browser, "/", **link))[0] == 200
+    assert (await status(browser, f"/c/{CHAT}", **link))[0] == 200
 
 
 async def test_every_answer_carries_the_rules(served: Served, browser: FakeBrowser) -> None:

@@ -6,6 +6,7 @@ security policy; a test that causes none on purpose ends with `assert not eyes.c
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from playwright.async_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
+    Route,
     async_playwright,
     expect,
 )
@@ -57,6 +59,17 @@ class Eyes:
         """Type a message and send it."""
         await self.page.fill("#text", text)
         await self.page.keyboard.press("Enter")
+
+    async def hold(self, where: str) -> asyncio.Event:
+        """Requests that match wait on their way to the server until the event is set."""
+        go_on = asyncio.Event()
+
+        async def held(route: Route) -> None:
+            await go_on.wait()
+            await route.continue_()
+
+        await self.page.route(where, held)
+        return go_on
 
     async def hide(self) -> None:
         """Let the page believe that another tab is in front."""

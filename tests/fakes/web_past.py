@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -12,14 +13,21 @@ from core.sessions.conversation import ChatFact, Conversation, Line, Place, Ques
 OWNER = Principal("owner", "You", Role.OWNER)
 
 
+def _opened() -> asyncio.Event:
+    gate = asyncio.Event()
+    gate.set()
+    return gate
+
+
 @dataclass(slots=True)
 class FakePast:
     """Add to `lines`; `cards` are the status messages as they should read now, `asked` the
-    questions to people, newest first."""
+    questions to people, newest first. While `gate` is cleared, chats are not told."""
 
     lines: dict[LaneKey, list[Line]] = field(default_factory=lambda: defaultdict(list))
     cards: dict[LaneKey, tuple[RemoteId, Say]] = field(default_factory=dict)
     asked: dict[LaneKey, tuple[Question, ...]] = field(default_factory=dict)
+    gate: asyncio.Event = field(default_factory=_opened)
 
     def said(self, lane: LaneKey, text: str) -> None:
         """A person said something there."""
@@ -33,6 +41,7 @@ class FakePast:
         lines = self.lines.get(lane, [])
         end = len(lines) if before is None else before.inbox
         begin = max(0, end - limit)
+        await self.gate.wait()
         return Conversation(tuple(lines[begin:end]), Place(begin, begin) if begin else None)
 
     async def chats(self, platform: PlatformName) -> tuple[ChatFact, ...]:

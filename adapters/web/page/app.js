@@ -1,9 +1,9 @@
 // The page: opens a chat, keeps it live, and hands over what the person does.
 
-import { get, post } from "./api.js";
+import { get, logOut, post } from "./api.js";
 import { Asked } from "./asked.js";
 import { Composer } from "./composer.js";
-import { byId, freshId, make, readableSpan } from "./dom.js";
+import { byId, freshId, make, passed, readableSpan } from "./dom.js";
 import { Live } from "./live.js";
 import { Log } from "./log.js";
 import { Outgoing } from "./outgoing.js";
@@ -12,18 +12,20 @@ import { Side } from "./side.js";
 const IDEAS = ["/goal Write a haiku about rivers into haiku.txt", "/help", "What can you do here?"];
 
 let chat = "";
-let chats = [];
+let chats = null; // not known yet
 let earlier = "";
 let activity = { working: false, since: 0, text: "" };
 let fetching = 0;
 const SAVING = "Saving …";
+const SOON_MS = 1_000;
+const LONGEST_MS = 10_000;
 const SETTLE_MS = 1_500; // so long after a press its message may still be about to change
 const HIDDEN_MS = 60_000;
 const TOAST_MS = 7_000;
 
 const draft = (of) => `draft:${of}`;
 const pathOf = (of) => `/c/${of}`;
-const chatOf = (path) => /^\/c\/([a-z0-9]{6,40})$/.exec(path)?.[1] ?? "";
+const chatOf = (path) => path.slice(pathOf("").length); // the page has no other address
 
 const log = new Log({
   changed: (count) => (byId("welcome").hidden = count > 0),
@@ -132,11 +134,26 @@ async function enter(to, { push = true } = {}) {
   await load(to);
 }
 
+// What the page needs once.
+async function start() {
+  for (let pause = SOON_MS; ; pause = Math.min(pause * 2, LONGEST_MS)) {
+    try {
+      const first = await get("/api/start");
+      composer.know(first.commands, first.max_upload);
+      chats ??= first.chats;
+      return showChats();
+    } catch {
+      await passed(pause); // what is wrong is told by reading the chat
+    }
+  }
+}
+
 async function load(of) {
   live.close();
   const mineNow = ++fetching;
-  for (let pause = 1000; ; pause = Math.min(pause * 2, 10_000)) {
+  for (let pause = SOON_MS; ; pause = Math.min(pause * 2, LONGEST_MS)) {
     try {
+      log.reading++;
       const found = await get(`/api/chats/${of}`);
       if (mineNow !== fetching) return;
       log.fill(found.messages);
@@ -148,7 +165,7 @@ async function load(of) {
     } catch (failure) {
       if (mineNow !== fetching) return;
       link(failure.message);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      await passed(pause);
       if (mineNow !== fetching) return;
     }
   }
@@ -187,6 +204,7 @@ async function refreshChats() {
 }
 
 function showChats() {
+  if (!chats) return;
   const here = chats.find((each) => each.chat === chat);
   const known = here ? chats : [{ chat, title: "New chat", busy: false, goal: "", waiting: 0 }, ...chats];
   // Of the chat that is open the page itself knows best what waits.
@@ -269,16 +287,15 @@ byId("stop").addEventListener("click", () => {
 });
 byId("leave").addEventListener("click", async () => {
   try {
-    await post("/logout", {});
+    await logOut();
     live.close();
     sessionStorage.clear();
-    location.assign("/login");
   } catch (failure) {
     link(failure.message);
   }
 });
 byId("latest").addEventListener("click", () => log.toEnd());
-window.addEventListener("popstate", () => enter(chatOf(location.pathname) || freshId(12), { push: false }));
+window.addEventListener("popstate", () => enter(chatOf(location.pathname), { push: false }));
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -289,11 +306,10 @@ document.addEventListener("keydown", (event) => {
 
 for (const idea of IDEAS) byId("ideas").append(make("button", { type: "button", on: { click: () => composer.set(idea) } }, idea));
 
-const first = await get("/api/start");
-composer.commands = first.commands;
-composer.maxUpload = first.max_upload;
-chats = first.chats;
-const here = chatOf(location.pathname) || chats[0]?.chat || freshId(12);
-history.replaceState({}, "", pathOf(here));
-await enter(here, { push: false });
-document.body.dataset.ready = "yes"; // for whoever drives the page: what is typed from now on has a chat
+// What was typed before there was a script stays, below what the tab kept of an earlier life.
+const here = chatOf(location.pathname);
+const typed = [sessionStorage.getItem(draft(here)), composer.text.value].filter((text) => text?.trim());
+sessionStorage.setItem(draft(here), typed.join("\n"));
+enter(here, { push: false });
+start();
+document.body.dataset.ready = "yes"; // all that is shown works from now on: see the stylesheet

@@ -12,6 +12,7 @@ export class Composer {
     this.files = [];
     this.reply = null;
     this.commands = [];
+    this.maxUpload = Infinity; // the gateway refuses what is too large
     this.offered = [];
     this.active = 0;
     this.touch = matchMedia("(pointer: coarse)").matches;
@@ -43,6 +44,13 @@ export class Composer {
       event.preventDefault();
       this.take(event.dataTransfer?.files ?? []);
     });
+  }
+
+  // What the gateway takes.
+  know(commands, maxUpload) {
+    this.commands = commands;
+    this.maxUpload = maxUpload;
+    if (document.activeElement === this.text) this.offer();
   }
 
   set(text, focus = true) {

@@ -31,6 +31,8 @@ export function freshId(length = 20) {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (n) => letters[n % 36]).join("");
 }
 
+export const passed = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
 export function readableSize(bytes) {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1048576 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;

@@ -76,6 +76,7 @@ export class Log {
     this.scroll = byId("scroll");
     this.items = new Map();
     this.newest = 0;
+    this.reading = 0; // counts up with every reading of a chat
     this.pin = new Pin(on);
     this.top = 0;
     this.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -92,13 +93,14 @@ export class Log {
     this.stuck = true;
   }
 
-  // A whole page of messages; what is on its way and not among them stays.
+  // A whole page of messages. What is not among them stays, if it is on its way, or came while
+  // they were read.
   fill(messages) {
     this.list.setAttribute("aria-busy", "true");
-    const pending = [...this.items.values()].filter((item) => item.what.state);
+    const stays = [...this.items.values()].filter((item) => item.what.state || item.reading === this.reading);
     this.clear();
     for (const what of messages) this.put(what);
-    for (const item of pending) if (!this.items.has(key(item.what))) this.put(item.what);
+    for (const { what } of stays) if (!this.has(what)) this.put(what);
     this.list.removeAttribute("aria-busy");
     this.on.changed(this.items.size);
     this.toEnd();
@@ -129,20 +131,27 @@ export class Log {
 
   put(what) {
     const old = this.items.get(key(what));
-    // Its place is by when it was said; an edit does not move it.
-    const at = old && !old.what.state ? old.what.at : what.at || this.newest + 0.001;
-    this.newest = Math.max(this.newest, at);
-    const item = { what: { ...what, at }, element: this.element({ ...what, at }) };
+    const at = this.place(what, old);
+    const item = { what: { ...what, at }, element: this.element({ ...what, at }), reading: this.reading };
     this.items.set(key(what), item);
-    if (old) {
-      if (!this.refocus(old.element, item.element)) old.element.replaceWith(item.element);
-    } else {
+    if (old?.what.at !== at) {
+      old?.element.remove();
       this.insert(item);
+    } else if (!this.refocus(old.element, item.element)) {
+      old.element.replaceWith(item.element);
     }
     if (what.kind === "card") this.watch();
     this.on.changed(this.items.size);
     if (this.stuck || what.state === "sending") this.toEnd();
     else this.showJump();
+  }
+
+  // By when it was said, which an edit does not change; what is on its way stands below all else.
+  place(what, old) {
+    if (what.state === "sending" || what.again) return Infinity;
+    const at = old && !old.what.state ? old.what.at : (what.state ? 0 : what.at) || this.newest + 0.001;
+    this.newest = Math.max(this.newest, at);
+    return at;
   }
 
   // The newest card that can still be steered stands for the goal.

@@ -30,6 +30,7 @@ export class Outgoing {
   add(message) {
     this.waiting.push(message);
     this.keep();
+    this.on.sending(message); // also one that has to wait for another
     this.pump();
   }
 
