@@ -65,7 +65,7 @@ function goalCard(card) {
     make("p", { class: "goal-text" }, card.goal),
     bar,
     state,
-    card.verdict ? make("p", { class: "verdict" }, make("b", {}, "Judge: "), card.verdict) : null,
+    card.verdict ? make("p", { class: "verdict" }, make("b", {}, "Last verdict: "), card.verdict) : null,
   );
 }
 
