@@ -42,6 +42,8 @@ SCHEMA: Mapping[str, Json] = {
     "required": ["verdict", "reason"],
     "additionalProperties": False,
 }
+_KEYS = {"verdict", "reason"}
+"""All of them and no other: a second verdict under a key of its own would go unread."""
 NO_VERDICT = f"the critic's reply was no verdict, twice ({KEY}.model)"
 _LINE = re.compile(r"(APPROVE)|REJECT:[ \t]*(\S.*)")
 
@@ -92,15 +94,15 @@ def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Reques
 
 
 def read(text: str) -> Result | None:
-    """The verdict that a reply is, None when it is none: JSON of the shape, or a first line that
-    is exactly one. Never a word inside other words."""
+    """The verdict that a reply is, None when it is none: JSON of just the shape, or a first line
+    that is exactly one. Never a word inside other words."""
     try:
         value = whole_json(text)
     except ValueError:
         return _line(text)
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or value.keys() != _KEYS:
         return None
-    verdict, reason = value.get("verdict"), value.get("reason", "")
+    verdict, reason = value["verdict"], value["reason"]
     if not isinstance(verdict, str) or not isinstance(reason, str):
         return None
     return _result(verdict, one_line(reason, REASON))
