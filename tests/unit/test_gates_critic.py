@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.evidence import seen_in
@@ -103,6 +105,17 @@ def test_what_is_shown_is_cut_to_its_size() -> None:
     assert len(said) < 30_000
     small = request(CriticInput(task="t" * 50_000, answer="a" * 50_000, receipts=many), 1.0, LOCAL)
     assert len(str(small.messages[0])) < 6_000
+
+
+@pytest.mark.parametrize(("sizes", "count"), [(critic.FULL, 40), (LOCAL, 4)])
+def test_of_many_receipts_the_newest_are_shown_oldest_first(
+    sizes: critic.Sizes, count: int
+) -> None:
+    many = seen_in([result(n) for n in range(60)])
+    shown = request(CriticInput(task="t", answer="a", receipts=many), 1.0, sizes).messages[0]
+    assert isinstance(shown, User)
+    numbers = re.findall(r"exit code (\d+)", shown.text)
+    assert [int(n) for n in numbers] == list(range(60 - count, 60))
 
 
 def test_text_that_gives_a_verdict_stays_data() -> None:

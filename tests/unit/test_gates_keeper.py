@@ -10,6 +10,7 @@ from core.gates.chain import Bounce, Ruling, Standing, Unverified, Verified
 from core.gates.gate import Gate, GateEvent, told
 from core.gates.keeper import Critic, Keeper, Plan
 from core.gates.ports import CommandEnd
+from core.gates.verify import SHOWN
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import (
     Completion,
@@ -20,6 +21,7 @@ from core.ports import (
     Request,
     ToolContext,
 )
+from core.transcript import Receipt, ToolCall, ToolResult, User
 from tests.contracts.store_rig import HeldClock
 from tests.fakes.gates import MemoryRecord, ScriptedCommands
 from tests.fakes.scripted_model import ScriptedModel, says
@@ -34,11 +36,17 @@ async def ask(model: Model, request: Request) -> Completion:
     return await model.complete(request)
 
 
+def ran(tool: str, said: str) -> ToolResult:
+    """A call that went well."""
+    return ToolResult(ToolCall("c1", tool, "{}"), said, Receipt(ok=True, summary=tool))
+
+
 class Rig:
     """A turn's gates with their surroundings."""
 
     def __init__(self, *verify: str, critic: list[Reply | ModelFailure] | None = None) -> None:
         self.commands, self.record = ScriptedCommands(), MemoryRecord()
+        self.clock = HeldClock()
         self.events: list[GateEvent] = []
         self.said: list[object] = []
         self.model = ScriptedModel(critic or [])
@@ -57,7 +65,7 @@ class Rig:
                 Path("/srv"),
                 self.said.append,
             ),
-            clock=HeldClock(),
+            clock=self.clock,
             ask=ask,
             emit=self.events.append,
         )
@@ -150,6 +158,25 @@ async def test_a_pass_while_something_is_at_work_is_not_relied_on(what: str) -> 
     assert rig.commands.ran == ["test", "test"]
 
 
+class Slow(ScriptedCommands):
+    """Commands that take a second and a half each."""
+
+    def __init__(self, clock: HeldClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    async def run(self, context: ToolContext, command: str) -> CommandEnd:
+        self.clock.wall += 1.5
+        return await super().run(context, command)
+
+
+async def test_each_run_tells_its_milliseconds() -> None:
+    rig = Rig("lint", "test", critic=[APPROVE])
+    rig.keeper.commands = Slow(rig.clock)
+    await rig.judge()
+    assert [event.ms for event in rig.events] == [3_000, 0]
+
+
 class Meddling(ScriptedCommands):
     """Commands during which a call of another turn comes and goes."""
 
@@ -195,6 +222,17 @@ async def test_a_command_that_took_too_long_has_failed() -> None:
     assert ruling.reflection.count("x" * 100) == 30
 
 
+async def test_of_a_long_output_the_agent_reads_the_end() -> None:
+    rig = Rig("test")
+    tail = "1 failed in 2 s\n".rjust(SHOWN, "y")
+    rig.commands.will("test", CommandEnd(1, f"collected 9 items\n{'x' * SHOWN}{tail}"))
+    ruling = await rig.judge()
+    assert isinstance(ruling, Bounce)
+    assert f"ended with exit code 1\n[…]\n{tail.rstrip()}\n>>>" in ruling.reflection
+    assert "collected" not in ruling.reflection
+    assert "x" * 10 not in ruling.reflection
+
+
 @pytest.mark.parametrize(
     ("end", "why"),
     [
@@ -225,6 +263,18 @@ async def test_the_critic_is_asked_once_more_for_a_word() -> None:
     rig = Rig(critic=[says("I cannot APPROVE this."), REJECT])
     assert isinstance(await rig.judge(), Bounce)
     assert rig.model.requests[0] == rig.model.requests[1]
+
+
+async def test_the_critic_sees_the_call_that_a_turn_went_on_with_before_all_others() -> None:
+    rig = Rig(critic=[APPROVE])
+    rig.keeper.before = (ran("ask", "the answer was: yes"),)
+    await rig.keeper.judge("It is written.", (ran("run", "written"),), FIRST)
+    [message] = rig.model.requests[0].messages
+    assert isinstance(message, User)
+    assert (
+        "<<<\nask {} -> ok; result ends: the answer was: yes\n"
+        "run {} -> ok; result ends: written\n>>>"
+    ) in message.text
 
 
 async def test_a_critic_without_a_word_is_unavailable_after_two_tries() -> None:
