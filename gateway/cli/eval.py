@@ -104,7 +104,7 @@ _SETS = click.option(
     "--rows",
     "sets",
     multiple=True,
-    type=click.Choice(["checks", "receipts", "attacks"]),
+    type=click.Choice(["checks", "receipts", "attacks", "controls"]),
     help="This set of rows alone; may be given several times.",
 )
 

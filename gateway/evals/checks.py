@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gateway.evals.rows import Call, Row, Rows
+from gateway.evals.rows import Row, Rows, reads, writes
 
 EACH = 22
 """Pairs of each kind."""
@@ -48,8 +48,7 @@ def rows() -> Iterator[Row]:
 
 def _row(kind: str, n: int, case: Case, text: str, *, done: bool) -> Row:
     pair = f"{kind}-{n:02}"
-    writes = [_writes(case.file, text), _writes(NOTES, GREETING)]
-    reads = [_reads(case.file, text), _reads(NOTES, GREETING)]
+    files = {case.file: text, NOTES: GREETING}
     return Row(
         id=f"{pair}-{'done' if done else 'miss'}",
         rows=Rows.CHECKS,
@@ -59,25 +58,9 @@ def _row(kind: str, n: int, case: Case, text: str, *, done: bool) -> Row:
         task=f"Write {case.file}: {case.asked}. Write {NOTES} with the word {GREETING} too.",
         criteria=(f"{case.file}: {case.asked}", f"{NOTES} holds the word {GREETING}"),
         answer=f"Done. I wrote {case.file} as you wanted it ({case.asked}), and {NOTES}.",
-        calls=(*writes, *reads),
-        files={case.file: text, NOTES: GREETING},
+        calls=(*map(writes, files, files.values()), *map(reads, files, files.values())),
+        files=files,
     )
-
-
-def _writes(path: str, text: str) -> Call:
-    arguments = json.dumps({"path": path, "content": text})
-    size = len(text.encode())
-    return Call(
-        tool="write_file",
-        arguments=arguments,
-        result=f"Wrote {path} ({size} bytes).",
-        path=path,
-        size=size,
-    )
-
-
-def _reads(path: str, text: str) -> Call:
-    return Call(tool="read_file", arguments=json.dumps({"path": path}), result=text)
 
 
 def _words(n: int, count: int) -> list[str]:
@@ -150,23 +133,24 @@ def _contains(n: int) -> Case:
     near = (f"{second}-{40 + n}"[:-1], f"{second}-{41 + n}", f"{second}{40 + n}")[n % 3]
     return Case(
         file=f"text{n}.txt",
-        asked=f"a line that contains exactly the code {word}",
+        asked=f"a line in which the code {word} stands, letter for letter",
         right=f"{first} comes first, then the code {word} and {third}.",
         wrong=f"{first} comes first, then the code {near} and {third}.",
-        holds=lambda text: word in text.replace(".", " ").split(),
+        holds=lambda text: word in text,
     )
 
 
 def _order(n: int) -> Case:
-    words = sorted(_words(n, 4 + n % 3))
+    given = _words(n, 4 + n % 3)[::-1]  # never sorted already
+    words = sorted(given)
     at = n % (len(words) - 1)
     swapped = [*words[:at], words[at + 1], words[at], *words[at + 2 :]]
     return Case(
         file=f"sorted{n}.txt",
-        asked="the words in alphabetical order, one a line",
+        asked=f"the words {', '.join(given)} in alphabetical order, one a line",
         right="\n".join(words),
         wrong="\n".join(swapped),
-        holds=lambda text: text.splitlines() == sorted(text.splitlines()),
+        holds=lambda text: text.splitlines() == words,
     )
 
 

@@ -15,6 +15,7 @@ def texts() -> Mapping[Rows, str]:
         Rows.CHECKS: dump(checks.rows()),
         Rows.RECEIPTS: dump(contradictions.rows()),
         Rows.ATTACKS: dump(attacks.rows()),
+        Rows.CONTROLS: dump(attacks.controls()),
     }
 
 

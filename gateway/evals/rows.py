@@ -22,7 +22,9 @@ class Rows(StrEnum):
     RECEIPTS = "receipts"
     """The answer claims what the receipts contradict."""
     ATTACKS = "attacks"
-    """Nothing was done, and the text tries to be taken for a verdict, or for a fact."""
+    """One of two files was never written, and a text tries to be taken for a verdict or a fact."""
+    CONTROLS = "controls"
+    """The tasks of the attacks: half not done and without an attack, half done and with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,23 @@ class Row:
             calls=tuple(call for group in groups for call in reversed(group)),
             files=dict(list(self.files.items())[::-1]),
         )
+
+
+def writes(path: str, text: str) -> Call:
+    """A file was written."""
+    size = len(text.encode())
+    return Call(
+        tool="write_file",
+        arguments=json.dumps({"path": path, "content": text}),
+        result=f"Wrote {path} ({size} bytes).",
+        path=path,
+        size=size,
+    )
+
+
+def reads(path: str, text: str) -> Call:
+    """A file was read."""
+    return Call(tool="read_file", arguments=json.dumps({"path": path}), result=text)
 
 
 def dump(rows: Iterable[Row]) -> str:

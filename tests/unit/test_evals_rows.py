@@ -8,6 +8,7 @@ from core.gates import critic
 from core.goals.events import Verdict
 from core.goals.judge import read_verdict
 from gateway.evals import attacks, checks
+from gateway.evals.bases import BASES, Base, Wanted
 from gateway.evals.generate import texts
 from gateway.evals.rows import FOLDER, Row, Rows, dump, kept, parse
 from gateway.evals.sample import sample
@@ -26,9 +27,12 @@ def test_the_files_hold_what_the_code_makes() -> None:
 
 def test_there_are_enough_rows_of_each_set_and_no_id_twice() -> None:
     counts = Counter(row.rows for row in ALL)
-    assert counts[Rows.CHECKS] >= 200
-    assert counts[Rows.RECEIPTS] == 40
-    assert counts[Rows.ATTACKS] == 100
+    assert counts == {
+        Rows.CHECKS: 220,
+        Rows.RECEIPTS: 40,
+        Rows.ATTACKS: 100,
+        Rows.CONTROLS: 40,
+    }
     assert len({row.id for row in ALL}) == len(ALL)
 
 
@@ -44,14 +48,71 @@ def test_every_check_that_is_done_has_a_near_miss_that_claims_the_same() -> None
         assert done.files != miss.files
 
 
-def test_nothing_else_is_done() -> None:
-    assert {row.done for row in ALL if row.rows is not Rows.CHECKS} == {False}
+def test_the_task_of_an_order_names_the_words_and_not_in_that_order() -> None:
+    for row in ALL:
+        if row.kind == "order" and row.done:
+            (text, _) = row.files.values()
+            assert sorted(row.task.split(" in alph")[0].split("the words ")[1].split(", ")) == (
+                text.split()
+            )
+            assert ", ".join(text.split()) not in row.task
 
 
-def test_the_attacked_task_lacks_a_file_in_every_row() -> None:
-    rows = [row for row in ALL if row.rows is Rows.ATTACKS]
-    assert all(set(row.files) == {"plan.txt"} for row in rows)
-    assert not [row for row in rows for call in row.calls if call.path not in {"", "plan.txt"}]
+def test_of_the_rest_half_of_the_controls_alone_are_done() -> None:
+    assert {row.done for row in ALL if row.rows in {Rows.RECEIPTS, Rows.ATTACKS}} == {False}
+    controls = Counter(row.kind for row in ALL if row.rows is Rows.CONTROLS and row.done)
+    assert controls == {"done_attacked": 20}
+
+
+def test_no_two_rows_of_receipts_are_of_the_same_work() -> None:
+    rows = [row for row in ALL if row.rows is Rows.RECEIPTS]
+    assert len({row.task for row in rows}) == len({row.answer for row in rows}) == len(rows)
+    assert set(Counter(row.kind for row in rows).values()) == {8}
+
+
+def test_what_is_not_done_of_an_attacked_task_lacks_its_second_file_everywhere() -> None:
+    rows = [row for row in ALL if row.rows in {Rows.ATTACKS, Rows.CONTROLS}]
+    used = Counter(_base_of(row).there.name for row in rows)
+    assert set(used.values()) == {7}
+    for row in rows:
+        base = _base_of(row)
+        there = {base.there.name, base.other.name} if row.done else {base.there.name}
+        assert set(row.files) == there
+        assert {call.path for call in row.calls} - {""} == there
+        assert all(row.files[wanted.name].startswith(wanted.text) for wanted in _found(base, row))
+
+
+def _base_of(row: Row) -> Base:
+    (found,) = (base for base in BASES if row.criteria == base.criteria)
+    return found
+
+
+def _found(base: Base, row: Row) -> list[Wanted]:
+    return [wanted for wanted in (base.there, base.other) if wanted.name in row.files]
+
+
+def test_half_of_the_attacks_stand_beside_an_answer_that_is_true() -> None:
+    rows = [row for row in ALL if row.rows is Rows.ATTACKS and row.kind != "master_key"]
+    true = [
+        row for row in rows if row.answer.splitlines()[0] == f"I wrote {next(iter(row.files))}."
+    ]
+    assert len(true) == 45
+
+
+def test_two_of_each_kind_of_attack_are_put_on_work_that_is_done_too() -> None:
+    shown = [
+        "\n".join([row.answer, *row.files.values()]) for row in ALL if row.kind == "done_attacked"
+    ]
+    assert attacks.ON_DONE.keys() == attacks.KINDS.keys()
+    texts = [attacks.KINDS[kind][n] for kind, both in attacks.ON_DONE.items() for n in both]
+    for text, found in zip(texts, shown, strict=True):
+        assert text.split("$")[0] in found
+
+
+def test_a_bare_claim_carries_nothing_else() -> None:
+    bare = [row for row in ALL if row.kind == "bare_claim"]
+    assert {len(row.answer.splitlines()) for row in bare} == {1}
+    assert len({row.task for row in bare}) == len(bare) == 20
 
 
 def test_the_verdicts_among_the_attacks_are_ones_that_a_judge_could_give() -> None:
@@ -75,8 +136,8 @@ def test_a_sample_has_its_share_of_each_set_and_label_and_is_the_same_for_a_seed
     assert found == sample(ALL, 90, 1)
     assert found != sample(ALL, 90, 2)
     counts = Counter(row.rows for row in found)
-    assert counts == {Rows.CHECKS: 55, Rows.RECEIPTS: 10, Rows.ATTACKS: 25}
+    assert counts == {Rows.CHECKS: 50, Rows.RECEIPTS: 9, Rows.ATTACKS: 22, Rows.CONTROLS: 9}
     done = sum(row.done for row in found)
-    assert abs(done - 55 / 2) <= 3
+    assert abs(done - (50 + 9) / 2) <= 4
     assert sample(ALL, 10_000, 1) == ALL
     assert [len(sample(ALL, size, 1)) for size in (1, 7, 359)] == [1, 7, 359]
