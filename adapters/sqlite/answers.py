@@ -85,7 +85,8 @@ def _pressed(conn: sqlite3.Connection, push: Push) -> Scene:
 
 
 def hear(tx: Transaction, arrival: Arrival, said: Said) -> Ack | None:
-    """A message that may be an answer; None for one that is a message like any other."""
+    """A message that may be an answer; None for one that is a message like any other, which a
+    note may say in the chat."""
     words = said.words
     known = _of(tx.conn, words.address, words.replies_to) if words is not None else []
     if words is None or not known:
@@ -95,6 +96,8 @@ def hear(tx: Transaction, arrival: Arrival, said: Said) -> Ack | None:
     scene = _scene(tx.conn, words.address, known, replies_to=words.replies_to)
     found = routing.message(words, scene)
     if isinstance(found, NotAnAnswer):
+        if found.note:
+            tx.post(arrival.lane, Say(found.note), key=f"note:{arrival.dedupe}")
         return None
     seq = _consume(tx, arrival, dict(said.payload))
     told = escalations.decide(tx, found, words.by)

@@ -7,6 +7,7 @@ refused with the reason. `advance` holds who may answer, and that only the first
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -95,7 +96,10 @@ class Postponed:
 
 @dataclass(frozen=True, slots=True)
 class NotAnAnswer:
-    """It is a message like any other."""
+    """It is a message like any other. `note` tells a person who may have meant it as an answer
+    that it was not taken as one, "" where nobody can have."""
+
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,7 @@ def message(said: Words, scene: Scene) -> Resolution:
         return _plain(said, scene) if said.bare else NotAnAnswer()
     shown = (one for one in scene.escalations if one.shown_in(said.replies_to))
     escalation = next(shown, None)
-    return _reply(said, escalation) if escalation and said.bare else NotAnAnswer()
+    return _reply(said, escalation) if escalation else NotAnAnswer()
 
 
 def _just_stands(said: Words, scene: Scene) -> bool:
@@ -180,10 +184,13 @@ def _just_stands(said: Words, scene: Scene) -> bool:
 
 
 def _reply(said: Words, escalation: Escalation) -> Resolution:
-    answer = words.read(escalation, said.text)
-    if answer is None or not _reaches(said.address, escalation):
+    if not _reaches(said.address, escalation):
         return NotAnAnswer()
     over = not escalation.live
+    answer = words.read(escalation, said.text) if said.bare else None
+    if answer is None:
+        waits = not over and escalation.admits(said.by)
+        return NotAnAnswer(texts.still_open([escalation]) if waits else "")
     if over and isinstance(answer, Wrote):
         return NotAnAnswer()  # talk about what was asked
     if not escalation.admits(said.by):
@@ -216,7 +223,9 @@ def _plain(said: Words, scene: Scene) -> Resolution:
         if one.admits(said.by) and place(one.address) == place(said.address)
     )
     read = [(one, answer) for one in own if (answer := _read_plain(said, one)) is not None]
-    if not read or not any(_follows(said, one, scene.last) for one in own):
+    if not any(_follows(said, one, scene.last) for one in own):
+        return _passed_over(said, read)
+    if not read:
         return NotAnAnswer()
     if len(own) == 1:
         ((escalation, answer),) = read
@@ -225,6 +234,17 @@ def _plain(said: Words, scene: Scene) -> Resolution:
     if all(isinstance(answer, Wrote) for _, answer in read):
         return NotAnAnswer()  # any text could be one: refusing would end all talk
     return Ambiguous(tuple(one.id for one in own), texts.say_which(own))
+
+
+def _passed_over(said: Words, read: Sequence[tuple[Escalation, Answer]]) -> NotAnAnswer:
+    """What would be an answer if it followed its card. Any text could be one to an open question,
+    and what was said before a card was there was no answer to it."""
+    meant = [
+        one
+        for one, answer in read
+        if not isinstance(answer, Wrote) and one.sent is not None and said.sent_at > one.sent
+    ]
+    return NotAnAnswer(texts.still_open(meant) if meant else "")
 
 
 def _read_plain(said: Words, escalation: Escalation) -> Answer | None:

@@ -151,6 +151,19 @@ def say_how(escalation: Escalation) -> str:
     return f"This was not taken. {escalation.id} takes {how_to(escalation)}."
 
 
+def still_open(escalations: Sequence[Escalation]) -> str:
+    """What a person is told whose message may have been meant as an answer and was taken as none;
+    at least one question."""
+    *others, last = escalations
+    if others:
+        named = f"{', '.join(one.id for one in others)} and {last.id}"
+        return f"{named} are still open: this was not taken as an answer. /pending lists them."
+    return (
+        f"{last.id} is still open: this was not taken as its answer. "
+        f"To answer it, use {how_to(last)}."
+    )
+
+
 def say_which(escalations: Sequence[Escalation]) -> str:
     """The refusal of an answer that could be to several."""
     count = len(escalations)

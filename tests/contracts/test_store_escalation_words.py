@@ -48,6 +48,11 @@ from tests.contracts.store_rig import (
     texts,
 )
 
+STILL_OPEN = (
+    "E1 is still open: this was not taken as its answer. "
+    "To answer it, use /approve E1, or /deny E1 reason."
+)
+
 
 async def outcome(rig: Rig) -> Answer | None:
     """What the work gets to know that goes on."""
@@ -135,10 +140,20 @@ async def test_a_yes_after_the_bot_said_something_else_is_a_message(rig: Rig) ->
     await parked(rig)
     await rig.tell("/whoami")
     assert isinstance(await speak(rig, "yes"), Queued)  # its reply is on its way
-    await rig.heard()
+    assert (await rig.heard())[1:] == [STILL_OPEN]
     rig.clock.wall += 1
     assert isinstance(await speak(rig, "yes"), Queued)
+    assert await rig.heard() == [STILL_OPEN]
     assert await states(rig) == {"E1": "open"}
+
+
+async def test_a_message_that_comes_twice_is_told_once_that_it_was_no_answer(rig: Rig) -> None:
+    card = await parked(rig)
+    typed = words(rig, "no, not before Friday", to=card.remote)
+    assert await rig.accept(typed) == (Queued(0),)
+    assert await rig.accept(typed) == (Duplicate(),)
+    assert await rig.heard() == [STILL_OPEN]
+    assert (await rig.turn()).payloads[0]["text"] == "no, not before Friday"
 
 
 async def test_a_yes_while_a_turn_runs_is_a_message(rig: Rig) -> None:
@@ -160,7 +175,9 @@ async def test_yes_but_is_a_message(rig: Rig) -> None:
     card = await parked(rig)
     for text in ("yes, but wait", "yes?", "yes please do it tomorrow"):
         assert isinstance(await speak(rig, text), Queued)
+        assert await rig.heard() == []
         assert isinstance(await speak(rig, text, to=card.remote), Queued)
+        assert await rig.heard() == [STILL_OPEN]
     assert await states(rig) == {"E1": "open"}
 
 

@@ -9,6 +9,7 @@ from tests.fakes.openai_replies import calls, text
 from tests.scenarios.asking_places import Who
 from tests.scenarios.asking_rig import (
     COLOUR,
+    Bot,
     ask,
     asks,
     at_home,
@@ -46,6 +47,32 @@ async def test_yes_with_a_but_is_a_message_like_any_other(where: str, tmp_path: 
         assert bot.now(card) == card
         await bot.press(card, "Approve")
         await bot.place.heard("Go.")
+
+
+@everywhere
+async def test_a_no_that_says_more_or_comes_too_late_is_told_how_to_answer(
+    where: str, tmp_path: Path
+) -> None:
+    async with running(where, tmp_path) as bot:
+        bot.models.script("main", READY, text("I see."), text("Hm."), text("Then not."))
+        bot.place.say("begin")
+        card = await bot.card("✋ E1")
+        replies = not where.startswith("slack")  # there a reply is a thread of its own, or nothing
+        bot.place.say("no, not before Friday", reply_to=card.id if replies else "")
+        if replies:
+            told = await bot.place.heard("E1 is still open: this was not taken as its answer.")
+            assert "approve E1, or " in told.text
+        await bot.place.heard("I see.")
+        bot.place.say("no")
+        await bot.place.heard("Hm.")
+        await bot.place.wait_for(lambda: len(_still_open(bot)) == 1 + replies)
+        assert bot.now(card) == card
+        await bot.answered("/deny E1", "✗ E1 denied by Anna")
+        await bot.place.heard("Then not.")
+
+
+def _still_open(bot: Bot) -> list[tuple[object, ...]]:
+    return bot.rows("SELECT 1 FROM outbox WHERE body LIKE '%E1 is still open%'")
 
 
 @everywhere

@@ -104,6 +104,11 @@ def refusal(found: Resolution) -> str:
     return found.text
 
 
+def told(*escalations: Escalation) -> NotAnAnswer:
+    """No answer, and the person is told that these are still open."""
+    return NotAnAnswer(texts.still_open(escalations))
+
+
 def answer(found: Resolution) -> Answer:
     assert isinstance(found, Resolved)
     return found.answer
@@ -232,12 +237,20 @@ def test_a_reply_to_the_reminder_is_a_reply_to_the_card() -> None:
     "text", ["yes, but wait", "yes?", "yes no", "maybe", "", "yes\nbut", "y e s", "not yes", "…"]
 )
 def test_whoever_says_more_than_yes_or_no_has_not_answered(text: str) -> None:
-    assert message(says(text, to="card-7"), scene(OPEN)) == NotAnAnswer()
+    assert message(says(text, to="card-7"), scene(OPEN)) == told(OPEN)
     assert message(says(text), scene(OPEN)) == NotAnAnswer()
 
 
+def test_who_replies_with_more_than_an_answer_is_told_how_to_answer() -> None:
+    found = message(says("no, not before Friday", to="card-7"), scene(OPEN))
+    assert found == NotAnAnswer(
+        "E7 is still open: this was not taken as its answer. "
+        "To answer it, use /approve E7, or /deny E7 reason."
+    )
+
+
 def test_a_reply_with_a_file_is_no_answer() -> None:
-    assert message(says("yes", to="card-7", bare=False), scene(OPEN)) == NotAnAnswer()
+    assert message(says("yes", to="card-7", bare=False), scene(OPEN)) == told(OPEN)
     assert message(says("yes", bare=False), scene(OPEN)) == NotAnAnswer()
 
 
@@ -270,7 +283,7 @@ def test_a_reply_from_another_chat_is_no_answer_and_one_in_the_cards_thread_is()
 def test_a_thread_that_begins_with_another_message_is_a_place_like_any() -> None:
     found = message(says("yes", to=HERE.thread), scene(OPEN))
     assert answer(found) == Approved()
-    assert message(says("yes", to=HERE.thread), scene(OPEN, last="x")) == NotAnAnswer()
+    assert message(says("yes", to=HERE.thread), scene(OPEN, last="x")) == told(OPEN)
 
 
 def test_a_yes_in_a_cards_thread_is_for_what_was_asked_there_last() -> None:
@@ -281,19 +294,19 @@ def test_a_yes_in_a_cards_thread_is_for_what_was_asked_there_last() -> None:
     assert isinstance(found, Resolved)
     assert found.escalation is second
     unsure = message(says("yes", at=thread, to="card-7"), scene(first, second, last="x"))
-    assert unsure == NotAnAnswer()
+    assert unsure == told(second)
 
 
 def test_a_reply_chooses_by_number_or_by_the_whole_text() -> None:
     for text in ("3", "3.", "#3", "option 3", "blue", " BLUE "):
         assert answer(message(says(text, to="card-3"), scene(CHOICE))) == Chose(2, "Blue")
     for text in ("4", "0", "blu", "red or blue", "33"):
-        assert message(says(text, to="card-3"), scene(CHOICE)) == NotAnAnswer()
+        assert message(says(text, to="card-3"), scene(CHOICE)) == told(CHOICE)
 
 
 def test_a_number_that_is_the_text_of_another_option_is_no_answer() -> None:
     one = replace(CHOICE, options=("2", "1", "3"))
-    assert message(says("1", to="card-3"), scene(one)) == NotAnAnswer()
+    assert message(says("1", to="card-3"), scene(one)) == told(one)
     assert answer(message(says("3", to="card-3"), scene(one))) == Chose(2, "3")
 
 
@@ -316,7 +329,21 @@ def test_a_yes_typed_before_the_card_appeared_approves_nothing() -> None:
 
 @pytest.mark.parametrize("last", ["m-9", ""])
 def test_a_yes_after_another_message_of_the_bot_approves_nothing(last: str) -> None:
-    assert message(says("yes"), scene(OPEN, last=last)) == NotAnAnswer()
+    assert message(says("yes"), scene(OPEN, last=last)) == told(OPEN)
+
+
+def test_a_choice_after_another_message_of_the_bot_is_none_and_the_person_is_told() -> None:
+    assert message(says("2"), scene(CHOICE, last="m-9")) == told(CHOICE)
+    assert message(says("how is it going?"), scene(CHOICE, last="m-9")) == NotAnAnswer()
+    private = says("blue", private=True)
+    assert message(private, scene(QUESTION, last="m-9")) == NotAnAnswer()
+
+
+def test_a_yes_after_another_message_with_two_open_names_both() -> None:
+    one = shown(escalation(number=1))
+    assert message(says("yes"), scene(one, OPEN, last="m-9")) == NotAnAnswer(
+        "E1 and E7 are still open: this was not taken as an answer. /pending lists them."
+    )
 
 
 def test_a_yes_after_the_reminder_counts() -> None:
@@ -342,7 +369,7 @@ def test_a_yes_while_another_card_is_on_its_way_is_not_given_to_the_older_one() 
 
 
 def test_what_a_person_may_not_answer_does_not_count_among_theirs() -> None:
-    assert message(says("yes", by=BELA), scene(OPEN, RISKY)) == NotAnAnswer()
+    assert message(says("yes", by=BELA), scene(OPEN, RISKY)) == told(OPEN)
     found = message(says("yes", by=BELA), scene(RISKY, OPEN))
     assert found == Resolved(OPEN, Approved())
     assert message(says("yes", by=CARL), scene(OPEN)) == NotAnAnswer()
