@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from core.fence import one_line
 from core.tools.definitions import THINK
@@ -44,6 +44,9 @@ class SeenCall(Protocol):
         ...
 
 
+Call = TypeVar("Call", bound=SeenCall)
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A `SeenCall` made of a call's result."""
@@ -79,6 +82,27 @@ def seen_in(results: Iterable[ToolResult]) -> tuple[Seen, ...]:
 def telling(results: Iterable[ToolResult]) -> list[ToolResult]:
     """The calls that prove something; a thought is the model's own word."""
     return [result for result in results if result.call.name != THINK.name]
+
+
+def excerpt(calls: Sequence[Call], limit: int) -> list[Call]:
+    """At most `limit` of the calls, in their order: the newest, and of those before them the
+    failures that the same call did not make good later. At least half of the room is for the
+    newest, so that failures cannot push out what bears the answer out."""
+    latest = {(seen.tool, seen.arguments): n for n, seen in enumerate(calls)}
+    failed = {n for n in latest.values() if not calls[n].receipt.ok}
+    newest = range(len(calls))[::-1]
+    wanted = (*newest[: limit - limit // 2], *(n for n in newest if n in failed), *newest)
+    kept = list(dict.fromkeys(wanted))[:limit]
+    return [calls[n] for n in sorted(kept)]
+
+
+def left_out(calls: Sequence[SeenCall], shown: Sequence[SeenCall]) -> str:
+    """What is said of the calls that an excerpt lacks, "" where it lacks none."""
+    if len(shown) == len(calls):
+        return ""
+    failed = sum(not seen.receipt.ok for seen in calls)
+    failed -= sum(not seen.receipt.ok for seen in shown)
+    return f"({len(calls) - len(shown)} calls are left out; {failed or 'none'} of them failed)"
 
 
 def receipt_line(seen: SeenCall) -> str:

@@ -11,6 +11,7 @@ from adapters.sqlite.budgets import book
 from adapters.sqlite.codec import Unreadable
 from adapters.sqlite.lane_rows import load_slot
 from adapters.sqlite.transaction import Transaction
+from core.evidence import excerpt
 from core.goals import texts
 from core.goals.events import GoalPaused, Judged, TimerFired, Word
 from core.messages import LaneKey, SessionId
@@ -58,7 +59,7 @@ def open_judgement(conn: sqlite3.Connection, key: LaneKey) -> OpenJudgement | No
         session=SessionId(session),
         id=asked.id,
         answer=next((answer for _, answer, _ in reversed(turns) if answer), ""),
-        receipts=tuple(receipts[-MAX_RECEIPTS:]),
+        receipts=tuple(excerpt(receipts, MAX_RECEIPTS)),
     )
 
 

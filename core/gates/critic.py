@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.evidence import SeenCall, receipt_line
+from core.evidence import SeenCall, excerpt, left_out, receipt_line
 from core.fence import clip, fenced, one_line
 from core.gates.gate import Impossible, Passed, Rejected, Result, Unavailable
 from core.ports import Request
@@ -74,14 +74,12 @@ class CriticInput:
 
 def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Request:
     """The one question."""
-    receipts = [receipt_line(seen) for seen in shown.receipts[-sizes.receipts :]]
-    left_out = len(shown.receipts) - len(receipts)
-    head = [f"({left_out} earlier calls are left out)"] if left_out > 0 else []
+    calls = excerpt(shown.receipts, sizes.receipts)
+    receipts = filter(None, (left_out(shown.receipts, calls), *map(receipt_line, calls)))
     parts = [
         f"The task:\n{fenced(clip(shown.task, sizes.task))}",
         f"The answer:\n{fenced(clip(shown.answer, sizes.answer))}",
-        "Receipts, oldest first:\n"
-        + fenced("\n".join([*head, *receipts]) or "(no call was made)"),
+        "Receipts, oldest first:\n" + fenced("\n".join(receipts) or "(no call was made)"),
     ]
     if shown.instructions.strip():
         parts.append(f"The operator's instructions, to be met:\n{shown.instructions.strip()}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import assert_never
 
-from core.evidence import ARGUMENTS_SHOWN, RESULT_SHOWN, SeenCall, receipt_line
+from core.evidence import ARGUMENTS_SHOWN, RESULT_SHOWN, SeenCall, excerpt, receipt_line
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
 from core.goals.contract import MAX_BYTES
@@ -120,7 +120,7 @@ def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL
     limits = _LIMITS[profile]
     said = clip(plain(subject.answer), limits.answer)
     line = _local_line if profile is JudgeProfile.LOCAL else receipt_line
-    calls = "\n".join(map(line, subject.receipts[-limits.receipts :]))
+    calls = "\n".join(map(line, excerpt(subject.receipts, limits.receipts)))
     files = _files(subject.workspace or (), limits)
     match profile:
         case JudgeProfile.LOCAL:

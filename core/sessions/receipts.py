@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.evidence import telling
+from core.evidence import excerpt, seen_in
 from core.sessions.ports import ReceiptOf
 from core.transcript import ToolResult
 
@@ -16,14 +16,14 @@ RESULT_KEPT = 200
 def receipts_of(
     results: Sequence[ToolResult], kept: int | None = RECEIPTS_KEPT
 ) -> tuple[ReceiptOf, ...]:
-    """The last `kept` calls that prove something (None: all), in order."""
-    seen = telling(results)
+    """The calls that prove something, in order: all (None), or an excerpt of `kept` of them."""
+    seen = seen_in(results)
     return tuple(
         ReceiptOf(
-            tool=result.call.name,
-            arguments=result.call.arguments[:ARGUMENTS_KEPT],
-            receipt=result.receipt,
-            result=result.text[-RESULT_KEPT:],
+            tool=one.tool,
+            arguments=one.arguments[:ARGUMENTS_KEPT],
+            receipt=one.receipt,
+            result=one.result[-RESULT_KEPT:],
         )
-        for result in (seen if kept is None else seen[-kept:])
+        for one in (seen if kept is None else excerpt(seen, kept))
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.agent.steps import Finished, Replied
@@ -12,6 +14,7 @@ from core.goals.goal import GoalStatus
 from core.messages import Role
 from core.sessions.lane import Busy, Outcome, Rest, RowKind
 from core.sessions.ports import Begun, Ending, OpenJudgement, ReceiptOf
+from core.transcript import Receipt
 from tests.contracts.store_rig import (
     BLOCKED,
     DONE,
@@ -435,6 +438,15 @@ async def test_without_a_draft_there_is_none_to_accept(rig: Rig) -> None:
     assert await rig.heard() == [
         "There is no draft to accept. Use /goal draft <text> first.",
     ]
+
+
+async def test_the_judges_question_keeps_a_failure_that_nothing_made_good(rig: Rig) -> None:
+    failed = ReceiptOf("terminal", '{"command": "pytest"}', Receipt(ok=False, summary="pytest"))
+    first = replace(with_receipts(*range(9)), receipts=(failed, *map(receipt, range(9))))
+    await rig.end(await rig.goal(), first)
+    await rig.say("also make it big")
+    await rig.end(await rig.turn(), with_receipts(*range(9, 18)))
+    assert (await rig.asked()).receipts == (failed, *(receipt(n) for n in range(7, 18)))
 
 
 async def test_the_judges_question_shows_the_last_words_and_the_last_receipts(rig: Rig) -> None:

@@ -101,7 +101,7 @@ def test_a_thought_is_no_receipt() -> None:
 def test_what_is_shown_is_cut_to_its_size() -> None:
     many = seen_in([result(n) for n in range(60)])
     said = question(task="t" * 50_000, answer="a" * 50_000, receipts=many)
-    assert "(20 earlier calls are left out)" in said
+    assert "<<<\n(20 calls are left out; none of them failed)\nrun " in said
     assert len(said) < 30_000
     small = request(CriticInput(task="t" * 50_000, answer="a" * 50_000, receipts=many), 1.0, LOCAL)
     assert len(str(small.messages[0])) < 6_000
@@ -116,6 +116,17 @@ def test_of_many_receipts_the_newest_are_shown_oldest_first(
     assert isinstance(shown, User)
     numbers = re.findall(r"exit code (\d+)", shown.text)
     assert [int(n) for n in numbers] == list(range(60 - count, 60))
+
+
+def test_a_failure_of_long_ago_is_shown_before_what_went_well() -> None:
+    failed = ToolCall("c0", "run", '{"command": "pytest -q"}')
+    early = ToolResult(failed, "1 failed", Receipt(ok=False, summary="x", exit_code=77))
+    shown = question(receipts=seen_in([early, *(result(n) for n in range(60))]))
+    assert (
+        "<<<\n(21 calls are left out; none of them failed)\n"
+        'run {"command": "pytest -q"} -> exit code 77; result ends: 1 failed\n'
+        'run {"command": "step 21"} -> exit code 21'
+    ) in shown
 
 
 def test_text_that_gives_a_verdict_stays_data() -> None:

@@ -81,6 +81,14 @@ def test_the_last_twelve_receipts_are_shown_and_the_last_four_to_a_small_model()
         assert [int(n) for n in numbers] == list(range(20 - count, 20))
 
 
+@pytest.mark.parametrize("profile", JudgeProfile)
+def test_a_failure_of_long_ago_is_shown_before_what_went_well(profile: JudgeProfile) -> None:
+    good = [Seen("read", f"{n}", Receipt(ok=True, summary="")) for n in range(20)]
+    assert "exit code 7" in shown(
+        JudgeInput(goal="g", answer="a", receipts=[ran(7), *good]), profile
+    )
+
+
 def test_files_written_before_the_shown_receipts_are_named_with_their_last_size() -> None:
     files = [
         Seen("write", "{}", Receipt(ok=True, summary="w", path="a.txt", size=size))
