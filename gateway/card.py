@@ -11,7 +11,7 @@ import structlog
 from core.errors import PursuitError, TransientError
 from core.goals.contract import show_duration
 from core.goals.goal import GoalStatus
-from core.goals.texts import brief
+from core.goals.texts import and_cost, brief
 from core.messages import Address, Button, LaneKey, RemoteId, Say
 from core.ports import Platform
 from core.sessions.lane_tasks import LaneTasks
@@ -95,10 +95,9 @@ def text_of(facts: CardFacts) -> str:
     """The status message: the line it began as, its mark included, then how the goal stands."""
     goal, spent = facts.goal, facts.spent
     used = f"{goal.turns}/{goal.budget.turns} turns"
-    cost = f" · ${spent.cost:.2f}" if spent.cost else ""
     lines = [
         REPEAT + facts.first_line if facts.repeated else facts.first_line,
-        f"{goal.status.value} · {used} · {spent.tokens:,} tokens{cost} · "
+        f"{goal.status.value} · {used} · {spent.tokens:,} tokens{and_cost(spent.cost)} · "
         f"{show_duration(goal.seconds)}",
     ]
     if goal.reason:

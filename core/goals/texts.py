@@ -29,6 +29,11 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
+def and_cost(dollars: float) -> str:
+    """A cost behind what was used; nothing where there is none, or no price is known."""
+    return f" · ${dollars:.2f}" if dollars else ""
+
+
 def was_set(goal: str, turns: int) -> str:
     """The line under a new goal."""
     return f"⊙ Goal set ({turns}-turn budget): {brief(goal)}"

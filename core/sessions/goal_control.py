@@ -274,7 +274,8 @@ def status(lane: Lane, goal: Goal, spent: Spent, now: float) -> str:
     """The answer to `/goal`."""
     lines = [
         texts.status(goal.text, goal.status.value, goal.turns, goal.budget.turns),
-        f"Used: {spent.tokens:,} tokens · ${spent.cost:.2f} · {show_duration(goal.seconds)}",
+        f"Used: {spent.tokens:,} tokens{texts.and_cost(spent.cost)} · "
+        f"{show_duration(goal.seconds)}",
     ]
     if goal.reason:
         lines.append(f"Last verdict: {goal.reason}")

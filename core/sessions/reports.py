@@ -93,11 +93,11 @@ def _spent(what: str, by_model: Sequence[ModelSpent]) -> str:
         return f"{what}: nothing yet"
     tokens = sum(one.input + one.output for one in by_model)
     cost = sum(one.cost for one in by_model)
-    lines = [f"{what}: {tokens:,} tokens · ${cost:.2f}"]
+    lines = [f"{what}: {tokens:,} tokens{texts.and_cost(cost)}"]
     for one in by_model:
         cached = f" ({one.cached:,} cached)" if one.cached else ""
-        name = one.model or "reserved"
-        lines.append(f"· {name}: {one.input:,} in{cached}, {one.output:,} out · ${one.cost:.2f}")
+        name, price = one.model or "reserved", texts.and_cost(one.cost)
+        lines.append(f"· {name}: {one.input:,} in{cached}, {one.output:,} out{price}")
     return "\n".join(lines)
 
 
