@@ -33,6 +33,11 @@ SYSTEM = (
     'Reply with JSON and nothing else: {"verdict": "APPROVE" | "REJECT" | "IMPOSSIBLE", "reason":'
     ' "…"}'
 )
+PART = (
+    "The task, too long to be shown whole. You have not seen the part that is left out, and what"
+    " it asks for cannot be approved on trust: REJECT unless the answer says what that was and"
+    " receipts show it done"
+)
 SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "properties": {
@@ -57,7 +62,7 @@ class Sizes:
     receipts: int
 
 
-FULL = Sizes(task=6_000, answer=8_000, receipts=40)
+FULL = Sizes(task=32_000, answer=8_000, receipts=40)
 LOCAL = Sizes(task=2_000, answer=1_024, receipts=4)
 """The embedded model's window is small."""
 
@@ -77,7 +82,7 @@ def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Reques
     calls = excerpt(shown.receipts, sizes.receipts)
     receipts = filter(None, (left_out(shown.receipts, calls), *map(receipt_line, calls)))
     parts = [
-        f"The task:\n{fenced(clip(shown.task, sizes.task))}",
+        _task(shown.task, sizes.task),
         f"The answer:\n{fenced(clip(shown.answer, sizes.answer))}",
         "Receipts, oldest first:\n" + fenced("\n".join(receipts) or "(no call was made)"),
     ]
@@ -89,6 +94,12 @@ def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Reques
         schema=SCHEMA,
         deadline_s=timeout_s,
     )
+
+
+def _task(task: str, limit: int) -> str:
+    """The task as it is shown. A critic that is not told so takes a part of it for the whole."""
+    whole = len(task.encode(errors="replace")) <= limit
+    return f"{'The task' if whole else PART}:\n{fenced(clip(task, limit))}"
 
 
 def read(text: str) -> Result | None:

@@ -102,7 +102,7 @@ def test_what_is_shown_is_cut_to_its_size() -> None:
     many = seen_in([result(n) for n in range(60)])
     said = question(task="t" * 50_000, answer="a" * 50_000, receipts=many)
     assert "<<<\n(20 calls are left out; none of them failed)\nrun " in said
-    assert len(said) < 30_000
+    assert len(said) < 60_000
     small = request(CriticInput(task="t" * 50_000, answer="a" * 50_000, receipts=many), 1.0, LOCAL)
     assert len(str(small.messages[0])) < 6_000
 
@@ -127,6 +127,21 @@ def test_a_failure_of_long_ago_is_shown_before_what_went_well() -> None:
         'run {"command": "pytest -q"} -> exit code 77; result ends: 1 failed\n'
         'run {"command": "step 21"} -> exit code 21'
     ) in shown
+
+
+def test_a_task_of_32_kilobytes_is_shown_whole() -> None:
+    task = f"{'a' * 16_000}MIDDLE{'b' * 15_994}"
+    assert f"The task:\n<<<\n{task}\n>>>" in question(task=task)
+
+
+@pytest.mark.parametrize("sizes", [critic.FULL, LOCAL])
+def test_a_critic_is_told_that_it_has_not_seen_the_whole_task(sizes: critic.Sizes) -> None:
+    task = "write it: " + "ü" * 16_000
+    shown = request(CriticInput(task=task, answer="a"), 1.0, sizes).messages[0]
+    assert isinstance(shown, User)
+    assert shown.text.startswith("The task, too long to be shown whole. You have not seen")
+    assert "cannot be approved on trust" in shown.text
+    assert len(shown.text.encode()) < sizes.task + 500
 
 
 def test_text_that_gives_a_verdict_stays_data() -> None:
