@@ -11,6 +11,7 @@ from core.gates.chain import Ruling, Standing, Verified
 from core.gates.critic import CriticInput, Sizes
 from core.gates.gate import Gate, GateEvent, Result, Unavailable, reason_of, word
 from core.gates.ports import Commands, Record
+from core.gates.wanted import NO_GATES, Wanted
 from core.judging import Silence, reply_of
 from core.ports import Clock, Completion, Model, Request, ToolContext
 from core.transcript import ToolResult
@@ -57,9 +58,8 @@ class Keeper:
     ask: Ask
     emit: Callable[[GateEvent], None]
     before: Sequence[ToolResult] = ()
-    checked: tuple[str, ...] | None = field(default=None, init=False)
-    """The commands that the answer passed which was let through, () where the critic alone read
-    it; None before there is one, and where no gate was asked."""
+    checked: Wanted = field(default=NO_GATES, init=False)
+    """The gates that have looked at the answer which was let through; none before there is one."""
 
     async def judge(
         self, answer: str, results: Sequence[ToolResult], standing: Standing
@@ -78,8 +78,8 @@ class Keeper:
             spoken = await self.record.spoken(self.context)
             standing = replace(standing, spoken=spoken)
         ruling = chain.rule(found, standing)
-        if isinstance(ruling, Verified) and found:
-            self.checked = tuple(plan.verify)
+        if isinstance(ruling, Verified):
+            self.checked = Wanted(verify=tuple(plan.verify), critic=plan.critic is not None)
         return ruling
 
     async def _run(

@@ -34,15 +34,18 @@ class Wanted:
         """With those of a goal, behind the others."""
         return replace(self, verify=_once(*self.verify, *gates))
 
-    def unmet(self, checked: Sequence[str] | None) -> Unverified | None:
-        """What an answer lacks that no gate objects to: `checked` are the commands that it passed,
-        None when no gate has looked at all. None when it lacks nothing."""
-        missing = next((one for one in self.verify if one not in (checked or ())), "")
+    def unmet(self, checked: Wanted) -> Unverified | None:
+        """What an answer lacks that no gate objects to: `checked` are the gates that have looked
+        at it. None when it lacks nothing."""
+        missing = next((one for one in self.verify if one not in checked.verify), "")
         if missing:
             return Unverified(Gate.VERIFY, f"`{missing}` has not been run", unavailable=True)
-        if self.critic and checked is None:
+        if self.critic and not checked.critic:
             return Unverified(Gate.CRITIC, NOT_LOOKED, unavailable=True)
         return None
+
+
+NO_GATES = Wanted()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from core.agent.steps import Step, StepWrite
 from core.escalations.desk import Asked
 from core.escalations.record import Escalation
 from core.gates.chain import Blocked, Unverified
+from core.gates.wanted import NO_GATES, Wanted
 from core.goals.contract import SetGoal
 from core.goals.events import Word
 from core.goals.goal import Goal
@@ -123,8 +124,7 @@ class Ending:
 
     `spent` are the calls that were not reserved and that no `record` has kept; `counted` is the
     provider's count of the session's tokens, 0 to keep the last one. `ruling` is what the gates
-    say against the answer; where they say nothing, `checked` are the commands that it passed, ()
-    where the critic alone was asked, and None says that no gate was.
+    say against the answer; where they say nothing, `checked` are those that have looked at it.
     """
 
     outcome: Outcome
@@ -137,7 +137,7 @@ class Ending:
     counted: int = 0
     draft: SetGoal | None = None
     ruling: Unverified | Blocked | None = None
-    checked: tuple[str, ...] | None = None
+    checked: Wanted = NO_GATES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,7 +200,7 @@ async def test_a_person_comes_before_the_turn_after_a_rejected_one(rig: Rig) -> 
     following = await rig.end(begun, ended(ruling=FAILED))
     assert isinstance(following, Begun)
     assert following.turn.kind is RowKind.MESSAGE
-    assert isinstance(await rig.end(following, ended(checked=())), Rest)
+    assert isinstance(await rig.end(following, ended()), Rest)
     await rig.judge(DONE)
     assert [line.split(":")[0] for line in await rig.heard()] == [
         "an answer",
@@ -242,18 +242,18 @@ async def test_a_blocked_turn_blocks_its_goal(rig: Rig) -> None:
 async def test_a_gate_that_was_added_in_mid_turn_has_to_have_run(rig: Rig) -> None:
     begun = await rig.goal()
     await rig.tell("/goal gate add pytest -q")
-    await rig.end(begun, ended(checked=()))
+    await rig.end(begun, ended())
     await rig.judge(DONE)
     assert (await rig.heard())[-1].endswith("could not look: `pytest -q` has not been run")
     begun = await rig.turn()
-    await rig.end(begun, ended(checked=("pytest -q",)))
+    await rig.end(begun, ended(checked=Wanted(verify=("pytest -q",))))
     await rig.judge(DONE)
     assert (await rig.heard())[-1] == "✓ Goal achieved: all is there"
 
 
 async def test_a_gate_that_was_added_while_the_judge_is_asked_has_to_have_run(rig: Rig) -> None:
     begun = await rig.goal()
-    await rig.end(begun, ended(checked=()))
+    await rig.end(begun, ended())
     asked = await rig.asked()
     await rig.tell("/goal gate add pytest -q")
     await rig.judge(DONE, asked)
@@ -268,7 +268,7 @@ async def test_an_interrupted_turn_of_gated_work_never_ends_its_goal(
     opening = Opening(rig.folder, rig.clock, "run-9", rig.defaults, house)
     rig.store = await open_store(opening)
     begun = await rig.goal()
-    await rig.end(begun, ended(ruling=None, checked=None))
+    await rig.end(begun, ended(ruling=None))
     await rig.judge(Verdict(done=True, reason="it looks done"))
     assert "but the critic gate could not look" in (await rig.heard())[-1]
 
@@ -279,7 +279,7 @@ async def test_a_critic_that_was_switched_on_behind_an_answer_has_not_looked_at_
     begun = await rig.goal()
     await rig.tell("/critic on")
     await rig.heard()
-    await rig.end(begun, ended(checked=None))
+    await rig.end(begun, ended(checked=Wanted(verify=("pytest -q",))))
     await rig.judge(DONE)
     assert (await rig.heard())[-1].endswith(
         "the critic gate could not look: the turn was over before it had looked"

@@ -25,7 +25,7 @@ from core.gates.gate import (
     shown,
     told,
 )
-from core.gates.wanted import MAX_COMMANDS, ChatGates, Wanted, dump, load, refused
+from core.gates.wanted import MAX_COMMANDS, NOT_LOOKED, ChatGates, Wanted, dump, load, refused
 
 FAILED = Rejected("`pytest` ended with exit code 1", "1 failed")
 DOWN = Unavailable("it is down (gates.critic)")
@@ -132,16 +132,17 @@ def test_a_command_is_refused_twice_in_crowds_and_at_length() -> None:
 @pytest.mark.parametrize(
     ("wanted", "checked", "unmet"),
     [
-        (Wanted(), None, ""),
-        (Wanted(verify=("a",)), ("a", "b"), ""),
-        (Wanted(verify=("a",)), None, "`a` has not been run"),
-        (Wanted(verify=("a", "b")), ("a",), "`b` has not been run"),
-        (Wanted(critic=True), (), ""),
-        (Wanted(critic=True), None, "the turn was over before it had looked"),
+        (Wanted(), Wanted(), ""),
+        (Wanted(verify=("a",)), Wanted(verify=("a", "b")), ""),
+        (Wanted(verify=("a",)), Wanted(), "`a` has not been run"),
+        (Wanted(verify=("a", "b")), Wanted(verify=("a",)), "`b` has not been run"),
+        (Wanted(critic=True), Wanted(critic=True), ""),
+        (Wanted(critic=True), Wanted(), NOT_LOOKED),
+        (Wanted(verify=("a",), critic=True), Wanted(verify=("a",)), NOT_LOOKED),
     ],
 )
 def test_an_answer_lacks_what_has_not_looked_at_it(
-    wanted: Wanted, checked: tuple[str, ...] | None, unmet: str
+    wanted: Wanted, checked: Wanted, unmet: str
 ) -> None:
     lack = wanted.unmet(checked)
     assert (lack.reason if lack else "") == unmet

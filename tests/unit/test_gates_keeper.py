@@ -11,6 +11,7 @@ from core.gates.gate import Gate, GateEvent, told
 from core.gates.keeper import Critic, Keeper, Plan
 from core.gates.ports import CommandEnd
 from core.gates.verify import SHOWN
+from core.gates.wanted import Wanted
 from core.messages import Address, PlatformName, Principal, Role
 from core.ports import (
     Completion,
@@ -85,13 +86,13 @@ async def test_without_gates_nothing_happens() -> None:
     rig = Rig()
     assert await rig.judge() == Verified()
     assert (rig.events, rig.record.events, rig.model.requests) == ([], [], [])
-    assert rig.keeper.checked is None
+    assert rig.keeper.checked == Wanted()
 
 
 async def test_an_answer_that_the_critic_alone_has_read_has_passed_no_command() -> None:
     rig = Rig(critic=[APPROVE])
     assert await rig.judge() == Verified()
-    assert rig.keeper.checked == ()
+    assert rig.keeper.checked == Wanted(critic=True)
 
 
 async def test_verify_comes_first_and_the_critic_last() -> None:
@@ -100,7 +101,21 @@ async def test_verify_comes_first_and_the_critic_last() -> None:
     assert rig.commands.ran == ["lint", "test"]
     assert rig.told == ["[verify] passed: lint, test", "[critic] APPROVE"]
     assert rig.record.events == rig.events
-    assert rig.keeper.checked == ("lint", "test")
+    assert rig.keeper.checked == Wanted(verify=("lint", "test"), critic=True)
+
+
+async def test_a_critic_that_is_switched_on_while_verify_runs_has_not_looked() -> None:
+    rig = Rig("test", critic=[APPROVE])
+    on, rig.plan = rig.plan, Plan(verify=("test",))
+
+    class Switching(ScriptedCommands):
+        async def run(self, context: ToolContext, command: str) -> CommandEnd:
+            rig.plan = on
+            return await super().run(context, command)
+
+    rig.keeper.commands = Switching()
+    assert await rig.judge() == Verified()
+    assert rig.keeper.checked == Wanted(verify=("test",))
 
 
 async def test_what_fails_first_ends_the_round() -> None:
@@ -111,7 +126,7 @@ async def test_what_fails_first_ends_the_round() -> None:
     assert "command: lint\nended with exit code 1\n1 failed" in ruling.reflection
     assert rig.commands.ran == ["lint"]
     assert rig.model.requests == []
-    assert rig.keeper.checked is None
+    assert rig.keeper.checked == Wanted()
 
 
 async def test_all_gates_begin_anew_after_a_bounce() -> None:
