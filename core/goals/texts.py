@@ -10,6 +10,7 @@ from core.messages import Principal, Role
 NO_GOAL = "No active goal. Set one with /goal <text>."
 NOTHING_TO_RESUME = "No goal to resume. Set one with /goal <text>."
 CLEARED = "✗ Goal cleared."
+DONE = "That goal is done. Set a new one with /goal <text>."
 TURN_RUNNING = "⚠ A turn is running. Use /stop first, then set the new goal."
 TURN_WAITING = (
     "⚠ The goal's last turn waits for an answer (/pending). Answer it, or use /stop first, then "
@@ -27,6 +28,11 @@ def brief(text: str, limit: int = SHOWN) -> str:
 def counted(number: int, thing: str) -> str:
     """A number of things: `1 turn`, `2 turns`."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def and_cost(dollars: float) -> str:
+    """A cost behind what was used; nothing where there is none, or no price is known."""
+    return f" · ${dollars:.2f}" if dollars else ""
 
 
 def and_cost(dollars: float) -> str:

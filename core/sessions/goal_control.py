@@ -175,6 +175,8 @@ def _change_budget(
 ) -> Change:
     if not may(order.by.role, Right.CHANGE_BUDGETS):
         return deny(lane, "Only owners may change a goal's budget.")
+    if goal.status is GoalStatus.DONE:
+        return _say(lane, texts.DONE)
     unpriced = _unpriced(facts)
     if command.changes.get("cost") is not None and unpriced:
         why = texts.unpriced(" and ".join(unpriced))
@@ -204,7 +206,7 @@ def _steer(
             lane, effects = tell_goal(lane, GoalCleared())
             return lane, (*withdrawn, *effects)
         case _, GoalStatus.DONE:
-            return _say(lane, "That goal is done. Set a new one with /goal <text>.")
+            return _say(lane, texts.DONE)
         case PauseGoal(), (GoalStatus.ACTIVE | GoalStatus.BLOCKED):
             later = "" if isinstance(lane.phase, Idle) else " The running turn finishes."
             return tell_goal(lane, GoalPaused(texts.paused(f"as you asked.{later}")))
@@ -246,6 +248,8 @@ def _criteria(
     match command:
         case ListCriteria():
             return _say(lane, _listed(had))
+        case _ if goal.status is GoalStatus.DONE:
+            return _say(lane, texts.DONE)
         case AddCriterion() if len(had) >= MAX_CRITERIA:
             return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
         case AddCriterion(text):

@@ -8,7 +8,7 @@ from core.gates import wanted
 from core.goals import texts
 from core.goals.contract import AddGate, ListGates, RemoveGate
 from core.goals.events import GatesChanged
-from core.goals.goal import Goal
+from core.goals.goal import Goal, GoalStatus
 from core.messages import Role
 from core.rights import Right, may
 from core.sessions.denial import deny
@@ -25,6 +25,8 @@ def change_gates(
         return lane, (Post(listed(had)),)
     if not may(by, Right.CHANGE_GATES):
         return deny(lane, "Only owners may change a goal's gates.")
+    if goal.status is GoalStatus.DONE:
+        return lane, (Post(texts.DONE),)
     match command:
         case AddGate(text):
             if why := wanted.refused(text, had):

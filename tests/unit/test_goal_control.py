@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from core.commands import Invocation
+from core.goals import texts
 from core.goals.contract import MAX_BYTES, SetGoal
-from core.goals.goal import Goal
+from core.goals.goal import Goal, GoalStatus
 from core.messages import Principal, Role, SessionId
 from core.sessions.control import obey
 from core.sessions.facts import House, Order
@@ -110,3 +111,36 @@ def test_a_cost_cap_is_set_where_every_model_at_work_has_a_price() -> None:
     lane, _ = order(EMPTY, "goal Write", facts=facts)
     lane, _ = order(lane, "goal budget cost=2", facts=facts)
     assert goal_of(lane).budget.cost == 2.0
+
+
+def standing(lane: Lane, **how: object) -> Lane:
+    """The lane with its goal changed so."""
+    goal = replace(goal_of(lane), **how)  # type: ignore[arg-type]
+    return replace(lane, slot=replace(lane.slot, goal=goal))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "goal pause",
+        "goal resume",
+        "goal wait 5m",
+        "goal budget turns=5",
+        "goal gate add true",
+        "goal gate remove 1",
+        "subgoal with tests",
+        "subgoal remove 1",
+        "subgoal clear",
+    ],
+)
+def test_a_goal_that_is_done_is_not_changed_any_more(line: str) -> None:
+    lane, _ = order(EMPTY, "goal Write")
+    done = standing(lane, status=GoalStatus.DONE, criteria=("short",), gates=("make",))
+    assert refusal(done, line) == texts.DONE
+
+
+def test_the_criteria_and_gates_of_a_goal_that_is_done_are_told_all_the_same() -> None:
+    lane, _ = order(EMPTY, "goal Write")
+    done = standing(lane, status=GoalStatus.DONE, criteria=("short",), gates=("make",))
+    assert "1. short" in refusal(done, "subgoal")
+    assert "1. make" in refusal(done, "goal gate list")
