@@ -35,11 +35,6 @@ def and_cost(dollars: float) -> str:
     return f" · ${dollars:.2f}" if dollars else ""
 
 
-def and_cost(dollars: float) -> str:
-    """A cost behind what was used; nothing where there is none, or no price is known."""
-    return f" · ${dollars:.2f}" if dollars else ""
-
-
 def was_set(goal: str, turns: int) -> str:
     """The line under a new goal."""
     return f"⊙ Goal set ({turns}-turn budget): {brief(goal)}"
