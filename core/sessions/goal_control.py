@@ -294,7 +294,8 @@ def _next_step(lane: Lane, goal: Goal, now: float) -> str:
         case GoalStatus.PAUSED | GoalStatus.BLOCKED:
             return "/goal resume goes on, /goal clear drops it"
         case _ if not isinstance(lane.phase, Idle):
-            return "the running turn ends, then the judge is asked"
+            checks = " and the goal's gates are run" if goal.gates else ""
+            return f"the running turn ends{checks}, then the judge is asked"
         case _ if lane.asking:
             return "a person's answer is waited for; /pending shows the question"
         case _ if goal.wait_until is not None:

@@ -10,10 +10,10 @@ from core.commands import Invocation
 from core.goals import texts
 from core.goals.contract import MAX_BYTES, SetGoal
 from core.goals.goal import Goal, GoalStatus
-from core.messages import Principal, Role, SessionId
+from core.messages import Principal, Role, SessionId, TurnId
 from core.sessions.control import obey
 from core.sessions.facts import House, Order
-from core.sessions.lane import Change, Lane, Post
+from core.sessions.lane import Change, Lane, Post, RowKind, Running, Turn
 from tests.fakes.no_facts import KEY, NoFacts
 
 ANNA = Principal("1", "Anna", Role.OWNER)
@@ -111,6 +111,16 @@ def test_a_cost_cap_is_set_where_every_model_at_work_has_a_price() -> None:
     lane, _ = order(EMPTY, "goal Write", facts=facts)
     lane, _ = order(lane, "goal budget cost=2", facts=facts)
     assert goal_of(lane).budget.cost == 2.0
+
+
+def test_the_next_step_of_a_running_goal_names_its_gates() -> None:
+    lane, _ = order(EMPTY, "goal Write")
+    turn = Turn(TurnId(1), lane.session, RowKind.KICKOFF, ANNA, (1,), goal=goal_of(lane).id)
+    running = replace(lane, phase=Running(turn))
+    plain = "Next: the running turn ends, then the judge is asked"
+    gated = "Next: the running turn ends and the goal's gates are run, then the judge is asked"
+    assert refusal(running, "goal").endswith(plain)
+    assert refusal(standing(running, gates=("make",)), "goal").endswith(gated)
 
 
 def standing(lane: Lane, **how: object) -> Lane:
