@@ -115,7 +115,9 @@ def test_a_cost_cap_is_set_where_every_model_at_work_has_a_price() -> None:
 
 def test_the_next_step_of_a_running_goal_names_its_gates() -> None:
     lane, _ = order(EMPTY, "goal Write")
-    turn = Turn(TurnId(1), lane.session, RowKind.KICKOFF, ANNA, (1,), goal=goal_of(lane).id)
+    turn = Turn(
+        id=TurnId(1), session=lane.session, kind=RowKind.KICKOFF, principal=ANNA, rows=(1,)
+    )
     running = replace(lane, phase=Running(turn))
     plain = "Next: the running turn ends, then the judge is asked"
     gated = "Next: the running turn ends and the goal's gates are run, then the judge is asked"
