@@ -18,6 +18,8 @@ from tests.fakes.web_browser import FakeBrowser
 from tests.fakes.web_rig import free_port
 
 PURSUIT = Path(sys.executable).with_name("pursuit")
+START_S = 60.0
+"""A process takes seconds of CPU to start and to end, of which a busy machine gives few."""
 
 
 @asynccontextmanager
@@ -39,14 +41,14 @@ async def up(data: Path, models: FakeOpenAI, port: int) -> AsyncIterator[Process
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(35):
+            async with asyncio.timeout(START_S):
                 await process.communicate()
 
 
 async def line(process: Process) -> str:
     """The next line of its standard output."""
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(START_S):
         return (await process.stdout.readline()).decode().rstrip("\n")
 
 
@@ -86,7 +88,7 @@ async def test_a_second_one_says_which_setting_to_change(tmp_path: Path) -> None
     async with FakeOpenAI() as models, up(tmp_path / "one", models, port) as first:
         await line(first)
         async with up(tmp_path / "two", models, port) as second:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(START_S):
                 _, said = await second.communicate()
     assert second.returncode == 69
     assert "PURSUIT_PLATFORMS__WEB__PORT" in said.decode()
