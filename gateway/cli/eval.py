@@ -4,7 +4,7 @@ model on labelled rows."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +21,13 @@ from gateway.settings.schema import Logs
 
 if TYPE_CHECKING:
     from gateway.compose.setup import LocalModel
+    from gateway.evals.scoring import Asked
 
 FAULT = 1
+NOT_SCORED = (
+    "{count} of {rows} rows were not scored, since a call failed; {id}: {why}. Nothing of them is "
+    "kept: the same command asks them again."
+)
 NO_SUCH = "There is no task of that name: {names}. There are: {there}."
 
 
@@ -144,6 +149,7 @@ def judge(seat: str, **given: object) -> int:
 
     Each row is asked with the question that Pursuit itself asks. False pass: not done, and
     passed. False fail: done, and failed. Unverified: no verdict, or none that is believed.
+    Exit 1 when calls failed, so that rows are without a score.
     """
     return _score(seat, Wanted(**given))  # type: ignore[arg-type]  # click has seen to their types
 
@@ -163,46 +169,63 @@ def _score(seat_name: str, wanted: Wanted) -> int:
     if wanted.model not in settings.models:
         text = no_such("model", wanted.model, settings.models)
         raise click.BadParameter(text, param_hint="--model")
-    configure_logs(settings.logs, Redactor(secrets_of(settings)))
+    redact = Redactor(secrets_of(settings))
+    configure_logs(settings.logs, redact)
     from gateway.compose.scored import Trial, score_model
     from gateway.evals.results import Results
     from gateway.evals.rows import Rows, kept
     from gateway.evals.sample import sample
-    from gateway.evals.scoring import Asked, table
+    from gateway.evals.scoring import table
     from gateway.evals.seats import Seat
 
     seat = Seat(seat_name)
     rows = kept([Rows(name) for name in wanted.sets] or tuple(Rows))
-    rows = rows if wanted.sample is None else sample(rows, wanted.sample, wanted.seed)
     choice = catalogue(settings, wanted.model)
     trial = Trial(
         choice=choice,
         seat=seat,
-        rows=rows,
+        rows=rows if wanted.sample is None else sample(rows, wanted.sample, wanted.seed),
         timeout_s=_timeout_s(settings, choice, seat_name),
         jobs=wanted.jobs,
         twice=not wanted.once,
     )
     results = Results(wanted.results, seat, wanted.model)
     results.open()
-
-    def progress(count: int, asked: Asked) -> None:
-        label = "done" if asked.done else "not done"
-        again = "" if asked.again is None else f", reordered {asked.again}"
-        click.echo(f"{count}/{len(rows)} {asked.id} ({label}): {asked.word}{again}", err=True)
-
+    told = _teller(len(trial.rows), redact)
     try:
-        asked = score_model(
-            settings, data_dir(wanted.data), trial, results, progress, _local(choice)
-        )
+        asked = score_model(settings, data_dir(wanted.data), trial, results, told, _local(choice))
     finally:
         results.close()
     click.echo(table(asked, f"{seat}, {wanted.model}"))
-    return 0
+    return _verdict(asked, redact)
+
+
+def _teller(rows: int, redact: Redactor) -> Callable[[int, Asked], None]:
+    """Says on standard error what came of each row."""
+
+    def tell(count: int, asked: Asked) -> None:
+        label = "done" if asked.done else "not done"
+        again = "" if asked.again is None else f", reordered {asked.again}"
+        click.echo(redact(f"{count}/{rows} {asked.id} ({label}): {asked.said}{again}"), err=True)
+
+    return tell
+
+
+def _verdict(asked: Sequence[Asked], redact: Redactor) -> int:
+    """The exit code; says so where calls failed."""
+    failed = [row for row in asked if row.failure]
+    if not failed:
+        return 0
+    why = failed[0].failure.rstrip(".")
+    text = NOT_SCORED.format(count=len(failed), rows=len(asked), id=failed[0].id, why=why)
+    click.echo(redact(text), err=True)
+    return FAULT
 
 
 def _timeout_s(settings: Settings, choice: Choice, seat: str) -> float:
     """As the product gives that seat; the embedded model takes its time."""
+    if seat == "critic" and settings.gates.critic.timeout_s:
+        return settings.gates.critic.timeout_s
     tasks = settings.auxiliary
     task = {
         "goal": tasks.goal_judge,

@@ -1,4 +1,7 @@
-"""The words on rows that were asked, kept line by line, so that a run that was cut goes on."""
+"""The words on rows that were asked, kept line by line, so that a run that was cut goes on.
+
+A row of which a call failed is not kept: a run that goes on asks it again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import TextIO
 from core.errors import UserError
 from gateway.evals.rows import Row
 from gateway.evals.scoring import Asked
-from gateway.evals.seats import Seat, Word
+from gateway.evals.seats import Seat
+from gateway.evals.words import Lack, Said, Word, unverified
 
 OTHER = "{file} line {line} is of another run ({what}). Name another file, or delete this one."
 
@@ -22,7 +26,7 @@ class Results:
         self._file = file
         self._of = {"seat": seat.value, "model": model}
         self._open: TextIO | None = None
-        self.known: dict[str, tuple[Word, Word | None]] = {}
+        self.known: dict[str, tuple[Said, Said | None]] = {}
 
     def open(self) -> None:
         """Read what is there, and be ready for more. Raises UserError for a file that holds
@@ -41,19 +45,20 @@ class Results:
         if self._open is not None:
             self._open.close()
 
-    def keep(self, row: Row, word: Word, again: Word | None) -> None:
+    def keep(self, row: Row, said: Said, again: Said | None) -> None:
         """Keep one word at once."""
-        self.known[row.id] = (word, again)
-        if self._open is not None:
-            kept = {**self._of, "id": row.id, "word": word, "again": again}
-            self._open.write(json.dumps(kept) + "\n")
-            self._open.flush()
+        self.known[row.id] = (said, again)
+        if self._open is None or self.of(row).failure:
+            return
+        words = {"word": said.word, "again": again.word if again else None, "lack": said.lack}
+        self._open.write(json.dumps({**self._of, "id": row.id, **words}) + "\n")
+        self._open.flush()
 
     def of(self, row: Row) -> Asked:
         """A row with its word."""
-        word, again = self.known[row.id]
+        said, again = self.known[row.id]
         return Asked(
-            id=row.id, rows=row.rows, kind=row.kind, done=row.done, word=word, again=again
+            id=row.id, rows=row.rows, kind=row.kind, done=row.done, said=said, again=again
         )
 
     def _read(self, file: Path) -> None:
@@ -71,8 +76,9 @@ class Results:
     def _take(self, kept: Mapping[str, object]) -> None:
         if {key: kept[key] for key in self._of} != self._of:
             raise ValueError(f"seat {kept['seat']}, model {kept['model']}")
-        again = kept["again"]
+        again, word = kept["again"], Word(str(kept["word"]))
+        lack = Lack(str(kept.get("lack") or Lack.VERDICT))
         self.known[str(kept["id"])] = (
-            Word(str(kept["word"])),
-            None if again is None else Word(str(again)),
+            unverified(lack, "") if word is Word.UNVERIFIED else Said(word),
+            None if again is None else Said(Word(str(again))),
         )

@@ -7,23 +7,33 @@ from dataclasses import dataclass
 from math import sqrt
 
 from gateway.evals.rows import Rows
-from gateway.evals.seats import Word
+from gateway.evals.words import Lack, Said, Word
 
 Z = 1.959964
 """The standard normal quantile of a two-sided 95 % interval."""
+HEADINGS = (
+    *("rows", "calls failed", "false pass", "false fail"),
+    *("unverified", "no verdict", "agreement reordered"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A row that was asked; `again` is the word on the same row reordered, None where it was not
+    """A row that was asked; `again` is said of the same row reordered, None where it was not
     asked so."""
 
     id: str
     rows: Rows
     kind: str
     done: bool
-    word: Word
-    again: Word | None = None
+    said: Said
+    again: Said | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why a call failed, so that there is nothing to score; "" where none did."""
+        words = (self.said, self.again)
+        return next((said.why for said in words if said and said.lack is Lack.CALL), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +64,44 @@ class Share:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """What the rows come to: those not done that passed, those done that failed, those without a
-    verdict, and those whose word stayed the same when they were reordered."""
+    word that counts and of these those without a verdict, and those whose verdict stayed the same
+    when they were reordered, of those with one both times. The `failed` count in no share."""
 
     rows: int
+    failed: int
     false_pass: Share
     false_fail: Share
     unverified: Share
+    no_verdict: Share
     agreement: Share
 
 
 def score(asked: Sequence[Asked]) -> Score:
     """The score of some rows."""
-    twice = [row for row in asked if row.again is not None]
+    heard = [row for row in asked if not row.failure]
+    twice = [
+        (row.said.word, row.again.word)
+        for row in heard
+        if row.again is not None and row.said.decided and row.again.decided
+    ]
     return Score(
         rows=len(asked),
-        false_pass=_share(asked, lambda row: not row.done, lambda row: row.word is Word.PASS),
-        false_fail=_share(asked, lambda row: row.done, lambda row: row.word is Word.FAIL),
-        unverified=_share(asked, lambda _: True, lambda row: row.word is Word.UNVERIFIED),
-        agreement=_share(twice, lambda _: True, lambda row: row.word is row.again),
+        failed=len(asked) - len(heard),
+        false_pass=_share(
+            [row for row in heard if not row.done], lambda row: row.said.word is Word.PASS
+        ),
+        false_fail=_share(
+            [row for row in heard if row.done], lambda row: row.said.word is Word.FAIL
+        ),
+        unverified=_share(heard, lambda row: not row.said.decided),
+        no_verdict=_share(heard, lambda row: row.said.lack is Lack.VERDICT),
+        agreement=Share(len(twice), sum(one is other for one, other in twice)),
     )
 
 
 def table(asked: Sequence[Asked], title: str) -> str:
     """The scores as a Markdown table: set by set, then kind by kind, then all rows."""
-    lines = [
-        f"| {title} | rows | false pass | false fail | unverified | agreement reordered |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = [f"| {' | '.join((title, *HEADINGS))} |", "|---" * (1 + len(HEADINGS)) + "|"]
     for name in Rows:
         of_set = [row for row in asked if row.rows is name]
         if not of_set:
@@ -94,12 +115,9 @@ def table(asked: Sequence[Asked], title: str) -> str:
 
 def _line(name: str, asked: Sequence[Asked]) -> str:
     s = score(asked)
-    cells = (name, s.rows, s.false_pass, s.false_fail, s.unverified, s.agreement)
-    return f"| {' | '.join(map(str, cells))} |"
+    shares = (s.false_pass, s.false_fail, s.unverified, s.no_verdict, s.agreement)
+    return f"| {' | '.join(map(str, (name, s.rows, s.failed, *shares)))} |"
 
 
-def _share(
-    asked: Sequence[Asked], among: Callable[[Asked], bool], counts: Callable[[Asked], bool]
-) -> Share:
-    rows = [row for row in asked if among(row)]
+def _share(rows: Sequence[Asked], counts: Callable[[Asked], bool]) -> Share:
     return Share(len(rows), sum(map(counts, rows)))

@@ -11,8 +11,10 @@ from gateway.evals import fingerprint
 from gateway.evals.tasks import TASKS
 from tests.e2e.agent_process import configured, environment, pursuit
 from tests.fakes.openai_api import FakeOpenAI
-from tests.fakes.openai_replies import Answer, text, verdict
+from tests.fakes.openai_replies import Answer, Refusal, text, verdict
 from tests.fakes.openai_seen import Seen
+
+KEY = "test-key-of-the-fake"
 
 
 async def test_every_task_comes_out_right_and_the_fingerprint_is_the_one_that_is_kept(
@@ -66,7 +68,7 @@ async def test_a_model_is_scored_and_a_run_goes_on_where_it_was_cut(
         assert second.out == first.out
         assert asked < models.count < 2 * asked
     checks = next(row for row in first.out.splitlines() if row.startswith("| **checks**"))
-    false_pass, false_fail = checks.split("|")[3:5]
+    false_pass, false_fail = checks.split("|")[4:6]
     assert "100.0 %" in false_pass
     assert " 0.0 %" in false_fail
 
@@ -89,6 +91,51 @@ async def test_results_of_another_model_are_not_mixed_in(tmp_path: Path) -> None
         end = await pursuit(tmp_path, tmp_path, *line)
         assert (end.code, models.count) == (69, 0)
         assert "line 1 is of another run" in end.err
+
+
+async def test_rows_of_a_dead_model_have_no_score_and_are_asked_again(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    line = ("eval", "critic", "--model", "critic", "--sample", "4", "--results", str(results))
+    async with FakeOpenAI(role_of=lambda _: "critic") as models:
+        config = ("--config", str(configured(tmp_path, models)))
+        body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}})
+        models.default("critic", Refusal(status=401, body=body))
+        dead = await pursuit(tmp_path, tmp_path, *line, *config)
+        assert dead.code == 1
+        *rows, last = dead.err.splitlines()
+        assert len(rows) == 4
+        assert all("unverified (call failed: " in row for row in rows)
+        assert last.startswith("4 of 4 rows were not scored, since a call failed; ")
+        assert KEY not in dead.err + dead.out
+        assert dead.out.splitlines()[-1] == "| **all** | 4 | 4 | – | – | – | – | – |"
+        assert results.read_text() == ""
+        models.default("critic", by_label)
+        alive = await pursuit(tmp_path, tmp_path, *line, *config)
+        assert (alive.code, len(results.read_text().splitlines())) == (0, 4)
+        assert "| **all** | 4 | 0 | " in alive.out
+
+
+async def test_a_reply_that_is_no_verdict_is_told_from_a_call_that_fails(tmp_path: Path) -> None:
+    line = ("eval", "judge", "--model", "judge", "--sample", "3", "--once")
+    async with FakeOpenAI(role_of=lambda _: "judge") as models:
+        config = ("--config", str(configured(tmp_path, models)))
+        models.default("judge", text("I would say so."))
+        end = await pursuit(tmp_path, tmp_path, *line, *config)
+    assert end.code == 0
+    assert end.err.count("unverified (no verdict: the judge's reply was not a verdict)") == 3
+    cells = [cell.strip() for cell in end.out.splitlines()[-1].split("|")]
+    assert cells[2:4] == ["3", "0"]
+    assert [cell.split()[0] for cell in cells[6:8]] == ["3/3", "3/3"]
+
+
+async def test_the_critic_has_the_time_that_its_gate_gives_it(tmp_path: Path) -> None:
+    line = ("eval", "critic", "--model", "critic", "--sample", "1", "--once")
+    async with FakeOpenAI(role_of=lambda _: "critic") as models:
+        models.default("critic", text("late", gate="never"))
+        config = configured(tmp_path, models, gates={"critic": {"timeout_s": 1}})
+        end = await pursuit(tmp_path, tmp_path, *line, "--config", str(config))
+    assert end.code == 1
+    assert "call failed: critic did not finish its answer within 1 s" in end.err
 
 
 def test_the_environment_of_these_processes_names_no_model(tmp_path: Path) -> None:
