@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.gates.gate import GateEvent, told
+from core.gates.gate import Gate, GateEvent, Rejected, told, word
 from core.goals import texts
 from core.goals.goal import GoalStatus
 from core.messages import Address, LaneKey, Principal, Role
@@ -14,6 +14,8 @@ from core.sessions.goal_control import status
 from core.sessions.lane import Idle, Lane
 
 GATES_SHOWN = 6
+REJECTED = frozenset(word(gate, Rejected("")) for gate in Gate)
+"""The words of the gates for an answer that does not pass."""
 
 
 def sessions(lane: Lane, found: Sequence[SessionFact]) -> str:
@@ -69,11 +71,21 @@ def gate_lines(events: Sequence[GateEvent]) -> list[str]:
         return []
     left_out = len(events) - GATES_SHOWN
     head = [f"… {left_out} more"] if left_out > 0 else []
+    bounces = events[-1].bounce
     shown = [
-        f"{told(event)} (bounce {event.bounce} of {event.budget}, {event.ms / 1000:.1f}s)"
+        f"{told(event)} ({_bounced(event, bounces)}{event.ms / 1000:.1f}s)"
         for event in events[-GATES_SHOWN:]
     ]
     return ["Gates of the last turn:", *head, *shown]
+
+
+def _bounced(event: GateEvent, bounces: int) -> str:
+    """Whether a rejected answer was sent back to the agent; `bounces` of the turn were so far."""
+    if event.result not in REJECTED:
+        return ""
+    if event.bounce < bounces:
+        return f"sent back, {event.bounce + 1} of {event.budget}, "
+    return "" if event.bounce < event.budget else "not sent back any more, "
 
 
 def usage(lane: Lane, role: Role, used: Used) -> str:

@@ -117,8 +117,8 @@ async def test_what_gates_did_is_told_of_the_newest_turn(rig: Rig, gates: GateSt
     [told] = await rig.heard()
     assert told.split("\n")[1:] == [
         "Gates of the last turn:",
-        "[verify] failed: x (bounce 0 of 2, 0.0s)",
-        "[verify] passed: x (bounce 0 of 2, 0.0s)",
+        "[verify] failed: x (0.0s)",
+        "[verify] passed: x (0.0s)",
     ]
     await rig.answer(begun)
     await rig.say("two")

@@ -319,7 +319,7 @@ class StoreMachine(RuleBasedStateMachine):
         said = self.listen(by)
         if line == "/status":
             rows = [row for text in said for row in text.splitlines()]
-            gates = [row for row in rows if row.startswith("[verify] ")]
+            gates = [row.partition(" (")[0] for row in rows if row.startswith("[verify] ")]
             assert gates == model.gates[-GATES_SHOWN:], "what gates did is lost, or told elsewhere"
         if line.startswith(("/new", "/resume")):
             self.switch(line, by, ack)
@@ -491,9 +491,7 @@ class StoreMachine(RuleBasedStateMachine):
             ms=0,
         )
         self.run(gates_of(self.rig.store).note(work.id, event))
-        gates.append(
-            f"[verify] {found}: {event.reason} (bounce {event.bounce} of {BOUNCES}, 0.0s)"
-        )
+        gates.append(f"[verify] {found}: {event.reason}")
 
     def bounce(self) -> None:
         """An answer is sent back; a crash may come before that is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.gates.gate import Gate, GateEvent
 from core.messages import Role, SessionId
 from core.sessions import reports
 from core.sessions.facts import ModelSpent, Used
@@ -22,3 +23,22 @@ def test_usage_names_a_cost_only_where_a_price_is_known() -> None:
         "Today, in this chat: 1,020 tokens",
         "· local: 1,000 in (10 cached), 20 out",
     ]
+
+
+def ran(result: str, bounce: int, gate: Gate = Gate.VERIFY) -> GateEvent:
+    return GateEvent(gate=gate, result=result, reason="x", bounce=bounce, budget=2, ms=200)
+
+
+def test_a_gate_that_rejected_says_whether_the_answer_was_sent_back() -> None:
+    events = (ran("failed", 0), ran("passed", 1), ran("REJECT", 1, Gate.CRITIC), ran("failed", 2))
+    assert reports.gate_lines(events) == [
+        "Gates of the last turn:",
+        "[verify] failed: x (sent back, 1 of 2, 0.2s)",
+        "[verify] passed: x (0.2s)",
+        "[critic] REJECT: x (sent back, 2 of 2, 0.2s)",
+        "[verify] failed: x (not sent back any more, 0.2s)",
+    ]
+
+
+def test_a_rejected_answer_that_may_yet_be_sent_back_says_neither() -> None:
+    assert reports.gate_lines((ran("failed", 0),))[1:] == ["[verify] failed: x (0.2s)"]
