@@ -54,8 +54,7 @@ def place(lane: LaneKey) -> str:
 def status_of(lane: Lane, order: Order, facts: Facts) -> str:
     """The answer to `/status`."""
     what = "A turn is running" if not isinstance(lane.phase, Idle) else "No turn is running"
-    wait = "waits" if lane.messages == 1 else "wait"
-    lines = [f"{what}; {texts.counted(lane.messages, 'message')} {wait}."]
+    lines = [f"{what}; {_waiting(lane.messages)}."]
     if asked := [one.id for one in facts.scene().live]:
         lines.append(f"Waiting for an answer: {', '.join(asked)} (/pending shows what).")
     goal = lane.slot.goal
@@ -63,6 +62,16 @@ def status_of(lane: Lane, order: Order, facts: Facts) -> str:
         lines.append(status(lane, goal, facts.spent(goal.id), order.now))
     lines.extend(gate_lines(facts.gate_events()))
     return "\n".join(lines)
+
+
+def _waiting(messages: int) -> str:
+    match messages:
+        case 0:
+            return "no message waits"
+        case 1:
+            return "1 message waits"
+        case _:
+            return f"{messages} messages wait"
 
 
 def gate_lines(events: Sequence[GateEvent]) -> list[str]:

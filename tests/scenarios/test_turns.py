@@ -188,7 +188,7 @@ async def test_members_see_only_what_they_may_use(tmp_path: Path) -> None:
 async def test_the_status_of_a_chat(tmp_path: Path) -> None:
     async with running_bot(tmp_path) as bot:
         bot.say("/status")
-        await bot.heard("No turn is running; 0 messages wait.")
+        await bot.heard("No turn is running; no message waits.")
         bot.models.script("main", text("Half.", gate="never"))
         bot.say("/goal write it")
         await bot.asked(1)

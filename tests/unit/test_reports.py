@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from core.gates.gate import Gate, GateEvent
-from core.messages import Role, SessionId
-from core.sessions import reports
-from core.sessions.facts import ModelSpent, Used
-from core.sessions.lane import Lane
-from tests.fakes.no_facts import KEY
+from dataclasses import replace
 
+import pytest
+
+from core.commands import Invocation
+from core.gates.gate import Gate, GateEvent
+from core.messages import Principal, Role, SessionId
+from core.sessions import reports
+from core.sessions.facts import ModelSpent, Order, Used
+from core.sessions.lane import Lane, Prio, Row, RowKind
+from tests.fakes.no_facts import KEY, NoFacts
+
+ANNA = Principal("1", "Anna", Role.OWNER)
 EMPTY = Lane(key=KEY, session=SessionId(1))
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [(0, "no message waits."), (1, "1 message waits."), (2, "2 messages wait.")],
+)
+def test_status_counts_what_waits_in_words(messages: int, said: str) -> None:
+    rows = (
+        Row(seq=seq, kind=RowKind.MESSAGE, prio=Prio.PERSON, principal=ANNA)
+        for seq in range(1, messages + 1)
+    )
+    lane = replace(EMPTY, waiting=tuple(rows))
+    order = Order(seq=9, by=ANNA, line=Invocation("status", ""), now=0.0)
+    assert reports.status_of(lane, order, NoFacts()) == f"No turn is running; {said}"
 
 
 def test_usage_names_a_cost_only_where_a_price_is_known() -> None:
