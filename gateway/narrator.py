@@ -32,7 +32,7 @@ PATIENCE_S = 0.5
 PACE_S = 1.5
 TYPING_S = 4.0
 LINES = 8
-GATE, GATE_LINE = "gate", 200
+GATE, GATE_LINE = "gate", 320
 """Under which a gate says what it is doing, and the most that is told of its end."""
 BELOW = "↓ answered below"
 ENDED = "⏹ ended without an answer"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from core.fence import fenced
-from core.gates.gate import Gate, Impossible, Rejected, Result, Unavailable, reason_of
+from core.gates.gate import Gate, Impossible, Rejected, Result, Unavailable, quoting, reason_of
 
 DEFAULT_BOUNCES = 2
 
@@ -57,19 +57,19 @@ class Bounce:
 @dataclass(frozen=True, slots=True)
 class Unverified:
     """It is delivered, with one line that says which gate and why. `unavailable` says that no
-    gate found anything wrong, but one could not look. `shown` is what the agent reads of a
-    rejection, as data."""
+    gate found anything wrong, but one could not look. `shown` and `said` are as in `Rejected`."""
 
     gate: Gate
     reason: str
     unavailable: bool = False
     shown: str = ""
+    said: str = ""
 
     @property
     def line(self) -> str:
         """What stands below the answer."""
         found = "could not look" if self.unavailable else "did not pass"
-        return f"⚠ Unverified: the {self.gate} gate {found}: {self.reason}"
+        return f"⚠ Unverified: the {self.gate} gate {found}: {quoting(self.reason, self.said)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def rule(results: Sequence[tuple[Gate, Result]], standing: Standing) -> Ruling:
             case Impossible(reason):
                 return Blocked(gate, reason)
             case Rejected() if standing.over:
-                return Unverified(gate, result.reason, shown=result.shown)
+                return Unverified(gate, result.reason, shown=result.shown, said=result.said)
             case Rejected():
                 return Bounce(reflection(gate, result, standing))
             case _:

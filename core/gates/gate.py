@@ -35,11 +35,13 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The answer does not pass. `reason` is one line for people, `shown` what the agent reads of
-    it: others' text, which is data."""
+    """The answer does not pass. `reason` is one line for people and the same for the same
+    failure; `said` is what people read beside it, `shown` what the agent reads: others' text,
+    which is data and may be another each time."""
 
     reason: str
     shown: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,19 @@ def word(gate: Gate, result: Result) -> str:
 
 
 def reason_of(result: Result) -> str:
-    """One line on why."""
-    return result.why if isinstance(result, Unavailable) else result.reason
+    """One line on why, for people."""
+    match result:
+        case Unavailable(why):
+            return why
+        case Rejected():
+            return quoting(result.reason, result.said)
+        case _:
+            return result.reason
+
+
+def quoting(reason: str, said: str) -> str:
+    """A reason with what others said of it, "" for nothing."""
+    return f"{reason}: `{said}`" if said else reason
 
 
 def told(event: GateEvent) -> str:

@@ -15,10 +15,11 @@ SHOWN = 3_000
 """The most characters of a failed command's output, from its end."""
 COMMAND = 120
 REASON = 600
-LAST_LINE = 200
+LAST_LINE = 120
+"""The most characters that people are told of a failed command's output: its last line."""
 UNRUN = {126: "a command could not be executed", 127: "a command was not found"}
 """What a shell's own exit codes say. They are failures like all others, but it may be the person's
-command that has to be mended, so people are told what the shell said."""
+command that has to be mended."""
 READING = frozenset(
     {"read_file", "list_files", "search_files", "think", "send_file", "ask", "processes"}
 )
@@ -54,17 +55,16 @@ def unavailable(why: str) -> Unavailable:
 def rejected(command: str, end: CommandEnd) -> Rejected:
     """What a failed command is told as."""
     how = "ran out of time" if end.exit_code is None else f"ended with exit code {end.exit_code}"
-    last = ""
     if end.exit_code in UNRUN:
-        how, last = f"{how} ({UNRUN[end.exit_code]})", _last_line(end.output)
+        how = f"{how} ({UNRUN[end.exit_code]})"
     tail = end.output[-SHOWN:]
     cut = "[…]\n" if len(end.output) > SHOWN else ""
     shown = f"command: {command}\n{how}\n{cut}{tail}".rstrip()
-    return Rejected(f"`{one_line(command, COMMAND)}` {how}{last}", shown)
+    reason = f"`{one_line(command, COMMAND)}` {how}"
+    return Rejected(reason, shown, said=_last_line(end.output))
 
 
 def _last_line(output: str) -> str:
-    """The end of a sentence that quotes it, "" where nothing was printed."""
+    """The last that is not empty, fit to be quoted; "" where nothing was printed."""
     *_, last = output.strip().splitlines() or [""]
-    quoted = one_line(last.replace("`", "'"), LAST_LINE)
-    return f": `{quoted}`" if quoted else ""
+    return one_line(last.replace("`", "'"), LAST_LINE)

@@ -398,6 +398,24 @@ async def test_progress_shows_what_the_gates_do(tmp_path: Path) -> None:
         await bot.heard("Try 2.", chat=team)
 
 
+async def test_people_read_what_a_failed_command_said_last_and_none_of_its_secrets(
+    tmp_path: Path,
+) -> None:
+    key = "printf 'using the key sk-%s\\n\\n' abcdefghijklmnop1234"
+    gates = {"verify": [f"sleep 0.7; echo begun; {key}; false"], "max_bounces": 1}
+    async with running_bot(tmp_path, gates=gates) as bot:
+        team = bot.people.group()
+        bot.models.script("main", text("Try 1."), text("Try 2.", gate="slow"))
+        bot.say("@pursuit_bot write it", chat=team)
+        told = "using the key [redacted]"
+        [progress] = await bot.heard("❌ `sleep 0.7", chat=team)
+        assert progress.endswith(f"` ended with exit code 1: `{told}`")
+        bot.models.open("slow")
+        said = await bot.heard("Try 2.", chat=team)
+        assert "⚠ Unverified: the verify gate did not pass" in said[-1]
+        assert said[-1].endswith(f" ended with exit code 1: {told}")
+
+
 # With a goal
 
 

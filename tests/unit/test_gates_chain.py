@@ -27,7 +27,7 @@ from core.gates.gate import (
 )
 from core.gates.wanted import MAX_COMMANDS, NOT_LOOKED, ChatGates, Wanted, dump, load, refused
 
-FAILED = Rejected("`pytest` ended with exit code 1", "1 failed")
+FAILED = Rejected("`pytest` ended with exit code 1", "a\n1 failed", said="1 failed")
 DOWN = Unavailable("it is down (gates.critic)")
 
 
@@ -63,9 +63,9 @@ def test_a_rejected_answer_is_delivered_unverified_once_the_bouncing_is_over(
     standing: Standing,
 ) -> None:
     ruling = ruled(FAILED, standing=standing)
-    assert ruling == Unverified(Gate.VERIFY, FAILED.reason, shown="1 failed")
+    assert ruling == Unverified(Gate.VERIFY, FAILED.reason, shown="a\n1 failed", said="1 failed")
     assert ruling.line == (
-        "⚠ Unverified: the verify gate did not pass: `pytest` ended with exit code 1"
+        "⚠ Unverified: the verify gate did not pass: `pytest` ended with exit code 1: `1 failed`"
     )
 
 

@@ -33,7 +33,9 @@ from core.sessions.lane import Lane, Post, Remember
 from tests.fakes.no_facts import KEY, NoFacts
 
 ANNA = Principal("1", "Anna", Role.OWNER)
-FAILED = Unverified(Gate.VERIFY, "`test` ended with exit code 1", shown="1 failed")
+FAILED = Unverified(
+    Gate.VERIFY, "`test` ended with exit code 1", shown="1 failed", said="1 failed"
+)
 DOWN = Unverified(Gate.CRITIC, "it is down (gates.critic)", unavailable=True)
 DONE = Verdict(done=True, reason="all is there")
 

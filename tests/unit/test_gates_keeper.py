@@ -260,18 +260,41 @@ async def test_of_a_long_output_the_agent_reads_the_end() -> None:
             CommandEnd(126, "bash: line 1: ./t: Permission denied"),
             "126 (a command could not be executed): `bash: line 1: ./t: Permission denied`",
         ),
-        (CommandEnd(1, "1 failed"), "1"),
+        (CommandEnd(1, "E   assert 3\n1 `failed`\n \n"), "1: `1 'failed'`"),
+        (CommandEnd(1, "a" * 500), f"1: `{'a' * 119}…`"),
+        (CommandEnd(1, ""), "1"),
     ],
 )
-async def test_people_are_told_what_the_shell_said_of_a_command_that_it_could_not_run(
+async def test_people_are_told_the_last_line_that_a_failed_command_printed(
     end: CommandEnd, why: str
 ) -> None:
     rig = Rig("test")
     rig.commands.will("test", end)
     ruling = await rig.judge(Standing(budget=0))
     assert isinstance(ruling, Unverified)
-    assert ruling.reason == f"`test` ended with exit code {why}"
+    told = f"`test` ended with exit code {why}"
+    assert ruling.line == f"⚠ Unverified: the verify gate did not pass: {told}"
+    assert [event.reason for event in rig.events] == [told]
     assert ruling.shown.endswith(end.output.strip())
+
+
+async def test_a_command_whose_time_ran_out_is_told_with_its_last_line() -> None:
+    rig = Rig("test")
+    rig.commands.will("test", CommandEnd(None, "collecting\n"))
+    await rig.judge()
+    assert rig.told == ["[verify] failed: `test` ran out of time: `collecting`"]
+
+
+async def test_the_same_failure_has_the_same_reason_whatever_it_printed() -> None:
+    """A goal whose turns end alike is paused, and no test run takes the same time twice."""
+    reasons = set()
+    for seconds in (1, 2):
+        rig = Rig("test")
+        rig.commands.will("test", CommandEnd(1, f"1 failed in {seconds} s"))
+        ruling = await rig.judge(Standing(budget=0))
+        assert isinstance(ruling, Unverified)
+        reasons.add(ruling.reason)
+    assert reasons == {"`test` ended with exit code 1"}
 
 
 async def test_the_critic_is_asked_once_more_for_a_word() -> None:
