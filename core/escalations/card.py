@@ -104,8 +104,7 @@ def buttons(escalation: Escalation, secret: bytes) -> tuple[Button, ...]:
 def decided(escalation: Escalation, room: Room) -> Say:
     """What the card becomes: the decision, and as much of what was asked as fits. No buttons."""
     markdown, head = _markdown(escalation), texts.decision(escalation)
-    said = _said(escalation)
-    answer = [block(said, markdown=markdown)] if said else []
+    answer = _answer(escalation, markdown=markdown)
     for cuts in map(_Cuts, QUESTION, FACT):
         text = _joined([head, *answer, *_subject(escalation, cuts)])
         if room.holds(text):
@@ -121,8 +120,24 @@ def reminder(escalation: Escalation) -> Say:
     return Say(text, reply_to=remote)
 
 
+def _answer(escalation: Escalation, *, markdown: bool) -> list[str]:
+    said = _said(escalation)
+    if not said:
+        return []
+    if _own(escalation, said):
+        return [f"{said[0].upper()}{said[1:]}."]
+    return [block(said, markdown=markdown)]
+
+
+def _own(escalation: Escalation, said: str) -> bool:
+    """Whether these are the host's own words, as of everything that it cancelled. They are plain
+    ones, so that nothing else can stand on the card without its block."""
+    plain = said.isascii() and said.replace(" ", "").isalpha()
+    return escalation.ending is State.CANCELLED and plain
+
+
 def _said(escalation: Escalation) -> str:
-    """What a person or a platform gave with the decision, for a block."""
+    """What a person, a platform or the host gave with the decision."""
     if escalation.ending is not State.ANSWERED:
         return words(escalation.why, QUESTION[-1], LINES)
     match escalation.answer:

@@ -224,6 +224,13 @@ def test_the_decided_card_shows_the_decision_and_has_no_buttons(
     assert say.buttons == ()
 
 
+def test_why_a_question_was_cancelled_is_no_quotation_and_why_it_was_not_sent_is_one() -> None:
+    stopped, _ = advance(shown(command()), Stopped(NOW, ANNA, "it was stopped"))
+    assert decided(stopped, ROOM).text.split("\n\n")[1] == "It was stopped."
+    unsent, _ = advance(command(), SendFailed(NOW, "chat not found"))
+    assert decided(unsent, ROOM).text.split("\n\n")[1] == "```\nchat not found\n```"
+
+
 def test_a_decided_card_that_does_not_fit_keeps_its_decision() -> None:
     one, _ = advance(shown(running("x" * 600)), Answered(ANNA, Denied("no"), NOW))
     assert decided(one, Room(300)).text == f"{texts.decision(one)}\n\n```\nno\n```"
