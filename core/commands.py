@@ -212,6 +212,6 @@ def help_text(role: Role) -> str:
     for spec in allowed(role):
         lines.append(f"/{spec.name} — {spec.summary}")
         usage = [line for line in spec.usage if role is Role.OWNER or "(owners)" not in line]
-        if len(usage) > 1:
+        if usage != [f"/{spec.name}"]:
             lines.extend(f"   {line}" for line in usage)
     return "\n".join(lines)

@@ -105,6 +105,16 @@ def test_help_shows_members_nothing_that_only_owners_may_use() -> None:
     assert "/goal budget" not in help_text(Role.MEMBER)
 
 
+def test_help_shows_what_a_command_takes_also_where_it_takes_one_thing_only() -> None:
+    lines = help_text(Role.MEMBER).split("\n")
+    assert lines[lines.index(f"/queue — {commands.BY_NAME['queue'].summary}") + 1] == (
+        "   /queue <text>"
+    )
+    assert "   /steer <text>" in lines
+    assert "   /approve E7: yes, to exactly that" in lines
+    assert "   /stop" not in lines
+
+
 def test_every_word_of_goal_is_a_subcommand_of_its_grammar() -> None:
     spec = commands.BY_NAME["goal"]
     usage = " ".join(spec.usage)
