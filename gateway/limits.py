@@ -7,11 +7,15 @@ from collections.abc import Callable
 
 from core.ports import Completion, FailureKind, Model, ModelFailure, Request, Usage
 
+GRACE_S = 0.5
+"""How long after its deadline a model may still say why it has no answer."""
+
 
 class LimitedModel:
     """A `Model` that shares a number of slots with others; a slot is held only for the call.
 
-    The request's own deadline starts when the slot is had: no wait for one counts toward it.
+    The request's own deadline starts when the slot is had: no wait for one counts toward it. The
+    model keeps it itself and knows what went wrong before it; one that does not is cut off.
     """
 
     def __init__(self, model: Model, slots: asyncio.Semaphore) -> None:
@@ -27,7 +31,7 @@ class LimitedModel:
         """See `Model.complete`."""
         async with self._slots:
             try:
-                async with asyncio.timeout(request.deadline_s) as limit:
+                async with asyncio.timeout(_late(request.deadline_s)) as limit:
                     return await self._model.complete(request, on_text)
             except TimeoutError:
                 if not limit.expired():
@@ -40,3 +44,7 @@ class LimitedModel:
     def price(self, usage: Usage) -> float | None:
         """See `Model.price`."""
         return self._model.price(usage)
+
+
+def _late(deadline_s: float | None) -> float | None:
+    return None if deadline_s is None else deadline_s + GRACE_S

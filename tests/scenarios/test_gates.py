@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.openai_replies import Scripted, calls, refusal, text, verdict
+from tests.fakes.openai_replies import Scripted, calls, refusal, server_error, text, verdict
 from tests.fakes.telegram_world import Person
 from tests.scenarios.rig import OWNER, Bot, eventually, nap, processes, running_bot
 
@@ -170,6 +170,23 @@ async def test_a_critic_that_gives_no_word_stops_nobody_and_vouches_for_nothing(
         )
         assert "gates.critic" in said
         assert len(bot.models.of("main")) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [(server_error(500), "failed with status 500"), (refusal(429, "slow down"), "slow down")],
+)
+async def test_a_critic_that_fails_until_its_time_is_over_is_told_with_what_went_wrong(
+    tmp_path: Path, answer: Scripted, why: str
+) -> None:
+    fast = {**ON, "gates": {"critic": {"enabled": True, "timeout_s": 0.5}}}
+    async with running_bot(tmp_path, **fast) as bot:
+        bot.models.script("main", text("It is there."))
+        bot.models.default("critic", answer)
+        bot.say("write it")
+        [said] = await bot.heard("⚠ Unverified: the critic gate could not look: the critic failed")
+        assert why in said
+        assert "did not finish" not in said
 
 
 async def test_a_garbled_word_is_asked_for_once_more(tmp_path: Path) -> None:
