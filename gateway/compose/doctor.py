@@ -31,11 +31,12 @@ from gateway.clock import SystemClock
 from gateway.compose.foreign import examine_runners, examine_servers
 from gateway.compose.local import folder as models_folder
 from gateway.compose.models import OPENAI_URL, Models
+from gateway.doctor.jobs import without
 from gateway.doctor.machine import check_clock, check_disk, check_files, check_ports
 from gateway.doctor.places import check_file, check_folder
 from gateway.doctor.processes import check_processes, holder
 from gateway.settings import Choice, Settings, chosen, secrets_of
-from gateway.settings.choice import jobs
+from gateway.settings.choice import Job, jobs
 from gateway.settings.schema import LOCAL_MODEL
 from gateway.token_lock import locks_folder
 
@@ -147,7 +148,12 @@ async def _platforms(settings: Settings, http: aiohttp.ClientSession) -> AsyncIt
 
 async def _models(settings: Settings) -> AsyncIterator[Finding]:
     """One tiny call to each model that has a job."""
-    used = {choice.name: choice for choice in (chosen(settings, job) for job in jobs(settings))}
+    used: dict[str, Choice] = {}
+    work: dict[str, list[Job]] = {}
+    for job in jobs(settings):
+        choice = chosen(settings, job)
+        used[choice.name] = choice
+        work.setdefault(choice.name, []).append(job)
     models = Models(settings, None)
     try:
         remote = {name: models.of(choice) for name, choice in used.items() if not choice.local}
@@ -155,7 +161,10 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
             await models.load()
         for name, choice in used.items():
             check = f"model {name}"
-            yield await _call(remote[name], choice, check) if name in remote else _local(check)
+            if name in remote:
+                yield await _call(remote[name], choice, check, without(work[name]))
+            else:
+                yield _local(check)
     finally:
         await models.close()
 
@@ -179,7 +188,7 @@ def _local(check: str) -> Finding:
     return well(check, "the embedded model is here")
 
 
-async def _call(model: Model, choice: Choice, check: str) -> Finding:
+async def _call(model: Model, choice: Choice, check: str, why: str) -> Finding:
     done = await model.complete(
         Request(
             system="You check a connection. Answer with one word.",
@@ -199,7 +208,7 @@ async def _call(model: Model, choice: Choice, check: str) -> Finding:
     return fault(
         check,
         done.message,
-        why="no turn can be worked, or no goal judged, without it",
+        why=why,
         fix=f"{again} {provider}.base_url and .api_key, the model's id, and what the provider's "
         "own pages say of the key and its quota.",
     )

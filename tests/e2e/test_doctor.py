@@ -20,7 +20,9 @@ import pytest
 import yaml
 
 from core.findings import Level
+from gateway.doctor.jobs import without
 from gateway.doctor.processes import holder
+from gateway.settings.choice import JOBS, Job
 from tests.fakes.front_desks import FrontDesks
 from tests.fakes.openai_api import FakeOpenAI
 from tests.fakes.openai_replies import text
@@ -168,6 +170,43 @@ async def test_a_model_that_nobody_serves(tmp_path: Path, unused_tcp_port: int) 
     async with clinic(tmp_path) as sick:
         sick.write(providers={"fake": {"base_url": f"http://127.0.0.1:{unused_tcp_port}/v1"}})
         await sick.finds("model main", str(unused_tcp_port), "providers.fake.base_url")
+
+
+async def test_a_model_that_only_the_critic_uses(tmp_path: Path, unused_tcp_port: int) -> None:
+    async with clinic(tmp_path) as sick:
+        sick.write(
+            providers={
+                "fake": {"base_url": sick.models.base_url, "api_key": "the-key"},
+                "gone": {"base_url": f"http://127.0.0.1:{unused_tcp_port}/v1"},
+            },
+            models={
+                "main": {"provider": "fake", "model": "main", "tier": 2},
+                "other": {"provider": "gone", "model": "other", "tier": 1},
+            },
+            agent={"model": "main"},
+            gates={"critic": {"enabled": True, "model": "other"}},
+        )
+        found = await sick.faults()
+        assert list(found) == ["model other"]
+        assert found["model other"]["why"] == (
+            "without it answers that the critic is to read stay unverified"
+        )
+
+
+@pytest.mark.parametrize(
+    ("jobs", "lost"),
+    [
+        (JOBS, "no turn can be worked"),
+        (("goal_judge",), "no goal is judged, so goals pause"),
+        (
+            ("compaction", "acceptance_judge", "critic"),
+            "long chats cannot be summed up, what children deliver stays unverified and answers "
+            "that the critic is to read stay unverified",
+        ),
+    ],
+)
+def test_each_job_has_its_own_loss(jobs: tuple[Job, ...], lost: str) -> None:
+    assert without(jobs) == f"without it {lost}"
 
 
 async def test_a_sandbox_that_does_not_work(tmp_path: Path) -> None:
