@@ -9,13 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
 from adapters.console.clean import clean
 from adapters.console.conversation import ADDRESS, Conversation
-from adapters.console.encode import MOST, decision, file_note, is_goal_status, parts, shown
+from adapters.console.encode import (
+    MOST,
+    decision,
+    file_note,
+    is_goal_status,
+    parts,
+    shown,
+    untold,
+)
 from adapters.console.files import fetch, keep
 from adapters.console.front import Front
 from adapters.console.stdio import let_go
@@ -140,12 +148,14 @@ class ConsolePlatform:
         match what:
             case Say():
                 said = shown(what)
+                said = replace(said, text=untold(said.text, self._decision))
             case SendFile():
                 path = await asyncio.to_thread(keep, what, self._options.files)
                 said = file_note(what.caption, str(path))
             case _:
                 assert_never(what)
-        await self._print(said)
+        if said.text:  # a confirmation says no more than the decision, which is there by now
+            await self._print(said)
         self._said += 1
         remote = RemoteId(f"{self._options.run_id}:{self._said}")
         if is_goal_status(said):

@@ -17,7 +17,7 @@ from adapters.console.decode import (
     Words,
     decode,
 )
-from adapters.console.encode import readable_size
+from adapters.console.encode import is_decision, readable_size
 from adapters.console.files import attachment
 from adapters.console.front import Front, Heard, Interrupted, Oversized, Typed
 from core.errors import PursuitError, TransientError, UserError
@@ -154,7 +154,8 @@ class Conversation:
         # The card's own edit takes its buttons away: until then they may be pressed again.
         for ack in await self._handed_over(intake, press):
             await self._acked(ack)
-            if isinstance(ack, Handled) and ack.text:
+            # A decision is printed by the card's edit; all else that came of it is told here.
+            if isinstance(ack, Handled) and ack.text and not is_decision(ack.text):
                 await self._front.note(clean(ack.text))
 
     async def _attach(self, intake: Intake, order: Attach) -> None:

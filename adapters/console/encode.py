@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from adapters.console.clean import clean, one_line
 from core.escalations import token
+from core.escalations.card import WAYS
+from core.escalations.record import Kind
 from core.messages import Button, Outbound, Say
 
 MOST = 20_000
@@ -14,6 +16,11 @@ MOST = 20_000
 
 _GOAL_CONTROLS = frozenset({"/goal pause", "/goal resume", "/goal clear", "/goal status", "/stop"})
 _DECISION = re.compile(r"[✓✗⌛⏹⚠] E\d+ ")
+_TYPED = {
+    Kind.APPROVE: "Type yes or no",
+    Kind.CHOOSE: "Type the number",
+    Kind.TEXT: "Type your answer",
+}
 _REMINDER = re.compile(r"⏰ E\d+ ")
 
 
@@ -23,9 +30,19 @@ def parts(text: str) -> tuple[Outbound, ...]:
 
 
 def shown(what: Say) -> Say:
-    """The message with everything in it safe to print."""
+    """The message with everything in it safe to print, and what it asks to do as it is done
+    here."""
     buttons = tuple(Button(one_line(b.label), one_line(b.command)) for b in what.buttons)
-    return replace(what, text=clean(what.text).strip("\n"), buttons=buttons)
+    text = clean(what.text).strip("\n")
+    return replace(what, text=_typed(text) if is_question(what) else text, buttons=buttons)
+
+
+def _typed(card: str) -> str:
+    """A card whose last paragraph, which is the host's own, says how to answer by typing."""
+    before, gap, last = card.rpartition("\n\n")
+    for kind, way in WAYS.items():
+        last = last.replace(f" {way}, or use /", f" {_TYPED[kind]}, or use /")
+    return f"{before}{gap}{last}"
 
 
 def is_goal_status(what: Say) -> bool:
@@ -53,6 +70,12 @@ def decision(before: Say | None, after: Say) -> str:
     stands_in = before is None or _REMINDER.match(before.text)
     known = is_decision(after.text) if stands_in else before is not None and is_question(before)
     return after.text.partition("\n")[0] if known and not after.buttons else ""
+
+
+def untold(text: str, told: str) -> str:
+    """What is left of a message that begins with the line that was told last, if it does."""
+    first, _, rest = text.partition("\n")
+    return rest if told and first == told else text
 
 
 def file_note(caption: str, path: str) -> Say:

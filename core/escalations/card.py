@@ -47,6 +47,13 @@ KIND_HEADS = {
     Kind.TEXT: "a question for you",
 }
 
+WAYS = {
+    Kind.APPROVE: "Press a button, reply to this message with yes or no",
+    Kind.CHOOSE: "Press a button, reply to this message with the number",
+    Kind.TEXT: "Reply to this message with your answer",
+}
+"""How a card is answered without a command."""
+
 UNVERIFIED = "In the model's words, which nobody has checked:"
 NOT_ASCII = (
     "⚠ It holds characters that are not ASCII; they may look like others. What cannot be seen, or "
@@ -214,14 +221,7 @@ def _what_happens(escalation: Escalation) -> str:
 
 
 def _how(escalation: Escalation) -> str:
-    by_command = f"or use {texts.how_to(escalation)}"
-    match escalation.kind:
-        case Kind.APPROVE:
-            return f"Press a button, reply to this message with yes or no, {by_command}."
-        case Kind.CHOOSE:
-            return f"Press a button, reply to this message with the number, {by_command}."
-        case Kind.TEXT:
-            return f"Reply to this message with your answer, {by_command}."
+    return f"{WAYS[escalation.kind]}, or use {texts.how_to(escalation)}."
 
 
 def _too_long(escalation: Escalation, now: float, room: Room) -> TooLong:

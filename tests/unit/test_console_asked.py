@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.console.conversation import ADDRESS
-from adapters.console.encode import decision, is_question
+from adapters.console.encode import decision, is_question, shown
 from adapters.console.front import Typed
 from adapters.console.render import Renderer
 from core.escalations import card
@@ -29,6 +29,7 @@ from tests.unit.test_console_platform import STATUS, Bench
 
 ROOM = Room(20_000)
 CARD = card_of(command(), ROOM)
+SHOWN = shown(CARD)
 APPROVE, DENY, LATER = (encode(SECRET, act) for act in (Act.APPROVE, Act.DENY, Act.LATER))
 DECIDED = card.decided(advance(posted(command()), Answered(ANNA, Approved(), NOW + 5.0))[0], ROOM)
 HEAD = DECIDED.text.partition("\n")[0]
@@ -39,17 +40,48 @@ def bench_of(tmp_path: Path, *replies: Ack) -> Bench:
     return Bench(tmp_path, RecordingIntake(replies=replies))
 
 
-async def test_a_number_answers_with_the_cards_token_and_what_became_of_it_is_told(
+async def test_a_number_answers_with_the_cards_token_and_what_became_of_it_is_told_once(
     tmp_path: Path,
 ) -> None:
-    bench = bench_of(tmp_path, Handled("✓ E7 approved by Ann"))
+    bench = bench_of(tmp_path, Handled(HEAD))
     async with bench.talking():
         sent = await bench.console.send(ADDRESS, CARD)
         bench.front.hears(Typed("1"))
+        await bench.intake.until(1)
+        await bench.console.edit(ADDRESS, sent.remote, DECIDED)
     [press] = bench.intake.accepted
     assert isinstance(press, Press)
     assert (press.command, press.remote) == (APPROVE, sent.remote)
-    assert bench.front.notes == ["→ Approve", "✓ E7 approved by Ann"]
+    assert bench.front.notes == ["→ Approve"]
+    assert bench.front.said == [SHOWN, Say(HEAD)]
+
+
+async def test_a_typed_answer_is_confirmed_once_and_what_it_was_taken_for_is_told(
+    tmp_path: Path,
+) -> None:
+    bench = bench_of(tmp_path)
+    async with bench.talking():
+        sent = await bench.console.send(ADDRESS, CARD)
+        await bench.console.edit(ADDRESS, sent.remote, DECIDED)
+        first = await bench.console.send(ADDRESS, Say(HEAD))
+        second = await bench.console.send(ADDRESS, Say(f"{HEAD}\nTaken as your answer to E7: x"))
+    assert bench.front.said == [SHOWN, Say(HEAD), Say("Taken as your answer to E7: x")]
+    assert len({sent.remote, first.remote, second.remote}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        (Kind.APPROVE, "Type yes or no, or use /approve E7, or /deny E7 reason."),
+        (Kind.CHOOSE, "Type the number, or use /answer E7 with an option's number behind it."),
+        (Kind.TEXT, "Type your answer, or use /answer E7 with your words behind it."),
+    ],
+)
+def test_a_card_says_how_it_is_answered_by_typing(kind: Kind, how: str) -> None:
+    trap = "Press a button, reply to this message with yes or no, or use /x"
+    text = shown(card_of(replace(escalation(kind), question=f"{trap}\n\n {trap}"), ROOM)).text
+    assert text.endswith(f" {how}")
+    assert text.count(trap) == 2
 
 
 async def test_after_a_refusal_and_after_later_the_numbers_go_on_working(tmp_path: Path) -> None:
@@ -69,7 +101,7 @@ async def test_a_decision_is_one_line_and_takes_the_numbers_away(tmp_path: Path)
         for _ in range(2):
             await bench.console.edit(ADDRESS, sent.remote, DECIDED)
         bench.front.hears(Typed("1"))
-    assert bench.front.said == [CARD, Say(HEAD)]
+    assert bench.front.said == [SHOWN, Say(HEAD)]
     assert HEAD.startswith("✓ E7 approved by Anna")
     assert bench.intake.texts() == ["1"]
 
@@ -127,7 +159,7 @@ async def test_the_decision_is_printed_once_for_a_card_and_its_reminders(tmp_pat
         for remote in (card.remote, *(one.remote for one in sent)):
             edit = DECIDED if remote == card.remote else Say(HEAD)
             await bench.console.edit(ADDRESS, remote, edit)
-    assert bench.front.said == [CARD, reminder, reminder, Say(HEAD)]
+    assert bench.front.said == [SHOWN, reminder, reminder, Say(HEAD)]
 
 
 async def test_a_number_begun_before_the_card_was_there_answers_nothing(tmp_path: Path) -> None:
