@@ -31,7 +31,7 @@ HIDE = """
 Object.defineProperty(document, "hidden", { value: true });
 document.dispatchEvent(new Event("visibilitychange"));
 """
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 OFFLINE = "Failed to load resource"
 
 
