@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from core.evidence import SeenCall, excerpt, left_out, receipt_line
 from core.fence import clip, fenced, one_line
+from core.gates import local_critic
 from core.gates.gate import Impossible, Passed, Rejected, Result, Unavailable
 from core.ports import Request
 from core.replies import whole_json
+from core.shown import call_line
 from core.transcript import Json, User
 
 KEY = "gates.critic"
@@ -49,6 +51,7 @@ SCHEMA: Mapping[str, Json] = {
 }
 _KEYS = {"verdict", "reason"}
 """All of them and no other: a second verdict under a key of its own would go unread."""
+NO_CALL = "(no call was made)"
 NO_VERDICT = f"the critic's reply was no verdict, twice ({KEY}.model)"
 _LINE = re.compile(r"(APPROVE)|REJECT:[ \t]*(\S.*)")
 
@@ -60,10 +63,12 @@ class Sizes:
     task: int
     answer: int
     receipts: int
+    small: bool = False
+    """Asked in the small local model's own form."""
 
 
 FULL = Sizes(task=32_000, answer=8_000, receipts=40)
-LOCAL = Sizes(task=2_000, answer=1_024, receipts=4)
+LOCAL = Sizes(task=2_000, answer=1_024, receipts=8, small=True)
 """The embedded model's window is small."""
 
 
@@ -79,12 +84,23 @@ class CriticInput:
 
 def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Request:
     """The one question."""
-    calls = excerpt(shown.receipts, sizes.receipts)
-    receipts = filter(None, (left_out(shown.receipts, calls), *map(receipt_line, calls)))
+    receipts = _calls(shown, sizes)
+    said = clip(shown.answer, sizes.answer)
+    if sizes.small:
+        rules = shown.instructions.strip()
+        if not _whole(shown.task, sizes.task):
+            rules = f"{local_critic.PART}\n{rules}".strip()
+        asked = local_critic.question(clip(shown.task, sizes.task), said, receipts, rules)
+        return Request(
+            system=local_critic.SYSTEM,
+            messages=local_critic.conversation(asked),
+            schema=local_critic.SCHEMA,
+            deadline_s=timeout_s,
+        )
     parts = [
         _task(shown.task, sizes.task),
-        f"The answer:\n{fenced(clip(shown.answer, sizes.answer))}",
-        "Receipts, oldest first:\n" + fenced("\n".join(receipts) or "(no call was made)"),
+        f"The answer:\n{fenced(said)}",
+        f"Receipts, oldest first:\n{fenced(receipts or NO_CALL)}",
     ]
     if shown.instructions.strip():
         parts.append(f"The operator's instructions, to be met:\n{shown.instructions.strip()}")
@@ -96,10 +112,32 @@ def request(shown: CriticInput, timeout_s: float, sizes: Sizes = FULL) -> Reques
     )
 
 
+def _calls(shown: CriticInput, sizes: Sizes) -> str:
+    calls = excerpt(shown.receipts, sizes.receipts)
+    line = call_line if sizes.small else receipt_line
+    return "\n".join(filter(None, (left_out(shown.receipts, calls), *map(line, calls))))
+
+
 def _task(task: str, limit: int) -> str:
     """The task as it is shown. A critic that is not told so takes a part of it for the whole."""
-    whole = len(task.encode(errors="replace")) <= limit
-    return f"{'The task' if whole else PART}:\n{fenced(clip(task, limit))}"
+    title = "The task" if _whole(task, limit) else PART
+    return f"{title}:\n{fenced(clip(task, limit))}"
+
+
+def _whole(task: str, limit: int) -> bool:
+    return len(task.encode(errors="replace")) <= limit
+
+
+def verdict(text: str, shown: CriticInput, sizes: Sizes) -> Result | None:
+    """The verdict that a reply is, None when it is none; a small model's APPROVE counts only when
+    its own reason rests on the evidence."""
+    result = read(text)
+    if not sizes.small or not isinstance(result, Passed):
+        return result
+    failed = bool(shown.receipts) and not shown.receipts[-1].receipt.ok
+    against = local_critic.objection(result.reason, shown.task, _calls(shown, sizes))
+    against = against or ("The last call failed." if failed else "")
+    return Rejected(against) if against else result
 
 
 def read(text: str) -> Result | None:

@@ -110,7 +110,7 @@ class Keeper:
             )
             if isinstance(said, Silence):
                 return critic.unavailable(said.why)
-            if result := critic.read(said.text):
+            if result := critic.verdict(said.text, shown, named.sizes):
                 return result
         return Unavailable(critic.NO_VERDICT)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import assert_never
 
-from core.evidence import ARGUMENTS_SHOWN, RESULT_SHOWN, SeenCall, excerpt, receipt_line
+from core.evidence import SeenCall, excerpt, receipt_line
 from core.fence import clip, fenced, one_line, plain
 from core.goals import local_judge, prompts
 from core.goals.contract import MAX_BYTES
@@ -21,6 +21,7 @@ from core.goals.machine import MAX_WAIT_S
 from core.judging import Silence, reply_of
 from core.ports import Model, Request, Usage
 from core.replies import unstuck, whole_json
+from core.shown import call_line, objection
 from core.transcript import Json, User
 
 REASON_LIMIT = 300
@@ -119,7 +120,7 @@ def judge_request(subject: JudgeInput, profile: JudgeProfile = JudgeProfile.FULL
     """The one call: the rules as system text, the evidence as a message."""
     limits = _LIMITS[profile]
     said = clip(plain(subject.answer), limits.answer)
-    line = _local_line if profile is JudgeProfile.LOCAL else receipt_line
+    line = call_line if profile is JudgeProfile.LOCAL else receipt_line
     calls = "\n".join(map(line, excerpt(subject.receipts, limits.receipts)))
     files = _files(subject.workspace or (), limits)
     match profile:
@@ -197,9 +198,9 @@ def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unr
     if not isinstance(word, Verdict) or not word.done:
         return word
     limits = _LIMITS[JudgeProfile.LOCAL]
-    calls = "\n".join(map(_local_line, subject.receipts))
+    calls = "\n".join(map(call_line, subject.receipts))
     evidence = f"{calls}\n{_files(subject.workspace or (), limits)}"
-    against = local_judge.objection(word.reason, goal=subject.goal, evidence=evidence)
+    against = objection(word.reason, task=subject.goal, evidence=evidence)
     if not against and subject.receipts and not subject.receipts[-1].receipt.ok:
         against = "The last call failed."
     return replace(word, done=False, reason=against) if against else word
@@ -219,19 +220,6 @@ def _wait(value: object) -> float:
         return 0.0
     # JSON integers may be larger than any float: bound before converting.
     return float(max(0, min(value, MAX_WAIT_S)))
-
-
-def _local_line(seen: SeenCall) -> str:
-    receipt = seen.receipt
-    ended = "ok" if receipt.ok else "failed"
-    if receipt.exit_code is not None:
-        ended = f"exit code {receipt.exit_code}"
-    result = " ".join(plain(seen.result)[-RESULT_SHOWN:].split())
-    if receipt.ok and receipt.path:
-        result = f"wrote {receipt.path} ({receipt.size} bytes)"
-    return local_judge.call_line(
-        one_line(seen.tool, 60), one_line(seen.arguments, ARGUMENTS_SHOWN), ended, result
-    )
 
 
 def _files(files: Sequence[WorkspaceFile], limits: _Limits) -> str:

@@ -151,7 +151,7 @@ async def _critic(row: Row, judging: Judging) -> Said:
         said = await reply_of(judging.model.complete(request), judging.timeout_s)
         if isinstance(said, Silence):
             return unverified(Lack.VERDICT, said.why)
-        match critic.read(said.text):
+        match critic.verdict(said.text, shown, sizes):
             case Passed():
                 return Said(Word.PASS)
             case Rejected() | Impossible():

@@ -107,12 +107,12 @@ def test_what_is_shown_is_cut_to_its_size() -> None:
     assert len(str(small.messages[0])) < 6_000
 
 
-@pytest.mark.parametrize(("sizes", "count"), [(critic.FULL, 40), (LOCAL, 4)])
+@pytest.mark.parametrize(("sizes", "count"), [(critic.FULL, 40), (LOCAL, 8)])
 def test_of_many_receipts_the_newest_are_shown_oldest_first(
     sizes: critic.Sizes, count: int
 ) -> None:
     many = seen_in([result(n) for n in range(60)])
-    shown = request(CriticInput(task="t", answer="a", receipts=many), 1.0, sizes).messages[0]
+    shown = request(CriticInput(task="t", answer="a", receipts=many), 1.0, sizes).messages[-1]
     assert isinstance(shown, User)
     numbers = re.findall(r"exit code (\d+)", shown.text)
     assert [int(n) for n in numbers] == list(range(60 - count, 60))
@@ -134,14 +134,23 @@ def test_a_task_of_32_kilobytes_is_shown_whole() -> None:
     assert f"The task:\n<<<\n{task}\n>>>" in question(task=task)
 
 
-@pytest.mark.parametrize("sizes", [critic.FULL, LOCAL])
-def test_a_critic_is_told_that_it_has_not_seen_the_whole_task(sizes: critic.Sizes) -> None:
-    task = "write it: " + "ü" * 16_000
-    shown = request(CriticInput(task=task, answer="a"), 1.0, sizes).messages[0]
+LONG_TASK = "write it: " + "ü" * 16_000
+
+
+def test_a_critic_is_told_that_it_has_not_seen_the_whole_task() -> None:
+    shown = question(task=LONG_TASK)
+    assert shown.startswith("The task, too long to be shown whole. You have not seen")
+    assert "cannot be approved on trust" in shown
+    assert len(shown.encode()) < critic.FULL.task + 500
+
+
+def test_the_local_critic_is_told_so_among_its_rules() -> None:
+    given = CriticInput(task=LONG_TASK, answer="a", instructions=" Be strict. ")
+    shown = request(given, 1.0, LOCAL).messages[-1]
     assert isinstance(shown, User)
-    assert shown.text.startswith("The task, too long to be shown whole. You have not seen")
-    assert "cannot be approved on trust" in shown.text
-    assert len(shown.text.encode()) < sizes.task + 500
+    assert shown.text.endswith("unless CALLS show it.\nBe strict.")
+    assert "RULES TASK is too long to be shown whole." in shown.text
+    assert len(shown.text.encode()) < LOCAL.task + 500
 
 
 def test_text_that_gives_a_verdict_stays_data() -> None:
