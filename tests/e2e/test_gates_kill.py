@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.gateway_process import gateway, written
 from tests.fakes.openai_replies import calls, text
 from tests.scenarios.rig import eventually, idle_bot, nap, processes
 
+START_S = 90.0
+"""For a start and all that the turn needs to come so far."""
 DONE = calls(("write_file", {"path": "done.txt", "content": "1"}))
 
 
+@pytest.mark.timeout(240)
 async def test_a_kill_while_a_command_is_verifying_keeps_the_bounces_and_delivers_once(
     tmp_path: Path,
 ) -> None:
@@ -24,14 +29,14 @@ async def test_a_kill_while_a_command_is_verifying_keeps_the_bounces_and_deliver
         bot.models.script("main", text("Try 3."), DONE, text("Try 4."))
         bot.say("write done.txt")
         async with gateway(config, tmp_path / "data", **environ) as running:
-            await eventually(lambda: processes(sleep), within_s=45)
+            await eventually(lambda: processes(sleep), within_s=START_S)
             running.tell(signal.SIGKILL)
             assert await running.ended() == -signal.SIGKILL
         await eventually(lambda: not processes(sleep))
         (bot.workspace() / "done.txt").unlink()
         (bot.workspace() / "go.txt").touch()
         async with gateway(config, tmp_path / "data", **environ):
-            await bot.heard("Try 4.", within_s=45)
+            await bot.heard("Try 4.", within_s=START_S)
             assert await bot.all_said() == ["Try 4."]
         assert not processes(sleep)
         asked = bot.models.of("main")
