@@ -7,6 +7,7 @@ is one.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -60,13 +61,15 @@ class Errand:
 class Surroundings:
     """What the errand is carried out in: `idle` returns when the lane has nothing left to do,
     `questions` are those of the lane that wait for an answer, the newest first. `hear` takes what
-    the bot says, `finished` is told when all is done, before the program ends."""
+    the bot says, `finished` is told when all is done, before the program ends. `until` is entered
+    for the errand, and leaves it when it has to end before its time."""
 
     clock: Clock
     idle: Callable[[], Awaitable[None]]
     questions: Callable[[], Awaitable[Sequence[Question]]]
     hear: Callable[[Outbound], None]
     finished: Callable[[], Awaitable[None]]
+    until: Callable[[], AbstractAsyncContextManager[None]]
     person: Person | None = None
 
 
@@ -86,12 +89,13 @@ class HeadlessPlatform:
         self._decided: set[str] = set()
 
     async def run(self, intake: Intake) -> None:
-        """Say each line and see it through; returns when all is done."""
+        """Say each line and see it through; returns when all is done, or is to be left."""
         intake.caught_up(self.name)
-        for line in self._errand.lines:
-            await self._hand_over(intake, self._message(line))
-            await self._see_through(intake)
-        await self._around.finished()
+        async with self._around.until():
+            for line in self._errand.lines:
+                await self._hand_over(intake, self._message(line))
+                await self._see_through(intake)
+            await self._around.finished()
 
     def health(self) -> Health:
         """There is nothing that could be down."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,26 +19,21 @@ from gateway.compose.folders import address_of
 from gateway.compose.run import Choices, live
 from gateway.compose.setup import PlatformMaker, Setup
 from gateway.headless.report import Report
+from gateway.headless.result import Spent
+from gateway.headless.stop import Stop
 from gateway.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """What is to be done, in `folder`: `lines` are said one after another, by `user` ("" for
-    nobody in particular). `profile` "" is the agent itself."""
+    nobody in particular). `profile` "" is the agent itself. `stop` ends it before its time."""
 
     lines: Sequence[str]
     folder: Path
     profile: str = ""
     user: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What all model calls of a run have used, children and judges included."""
-
-    turns: int
-    usage: Usage
+    stop: Stop | None = None
 
 
 def harmless(text: str) -> str:
@@ -52,15 +47,28 @@ def run_task(settings: Settings, task: Task, report: Report, choices: Choices) -
     Nothing of it is kept: its data folder lasts as long as it does, so that no gateway's lock or
     chat is in its way.
     """
+    return asyncio.run(_carry_out(settings, task, report, choices))
+
+
+async def _carry_out(settings: Settings, task: Task, report: Report, choices: Choices) -> Spent:
+    """Inside of the loop, so that a signal is heard from before there is a folder until it is
+    gone. One that comes while everything is still being loaded leaves nothing to be counted."""
+    stop = task.stop or Stop()
+    stop.listen()
+    used = Spent()
     with tempfile.TemporaryDirectory(prefix="pursuit-agent-") as folder:
         data = Path(folder)
         person = terminal_person()
         try:
-            asyncio.run(work(settings, data, task, choices, report, person))
+            async with stop.ends():
+                await work(settings, data, replace(task, stop=stop), choices, report, person)
+                used = spent(data)
         finally:
             if person is not None:
                 person.close()
-        return spent(data)
+            # What was given up may still be opening its files there, in a thread.
+            await asyncio.get_running_loop().shutdown_default_executor()
+    return used
 
 
 async def work(
@@ -99,6 +107,7 @@ def headless(task: Task, report: Report, person: Person | None) -> PlatformMaker
                 questions=waiting,
                 hear=report.heard,
                 finished=finished,
+                until=nullcontext if task.stop is None else task.stop.ends,
                 person=person,
             ),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from core.agent.events import (
     ContextFolded,
@@ -16,58 +15,19 @@ from core.agent.events import (
     TurnEvent,
 )
 from core.escalations.outcome import waiting_for
-from core.gates.chain import Blocked, Unverified
 from core.gates.gate import GateEvent, told
-from core.goals.goal import Goal, GoalStatus
+from core.goals import texts
+from core.goals.goal import Goal
 from core.messages import Outbound, Say, SendFile
-from core.sessions.lane import Outcome
 from core.sessions.ports import Ending, TurnRef
 from core.transcript import Json, ToolResult
+from gateway.headless.advice import followable
+from gateway.headless.result import Result, came
 from gateway.narrator import tool_line
 
-NO_END = "It was stopped before it had an answer."
-UNANSWERED = "It waits for an answer that nobody gave."
-CLEARED = "Its goal was cleared."
-
+_PAUSED = texts.paused("")
 Tell = Callable[[str, Mapping[str, Json]], None]
 """Takes what happened: a text for people, "" for what they are not told, and the same as data."""
-
-
-class Status(StrEnum):
-    """What came of a run."""
-
-    DONE = "done"
-    """Answered, and no gate was asked."""
-    VERIFIED = "verified"
-    UNVERIFIED = "unverified"
-    BLOCKED = "blocked"
-    """Nobody can do it, or nobody answered what it waits for."""
-    SPENT = "spent"
-    """Its goal was paused: a budget is spent, or something else keeps it from going on."""
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-
-EXIT: Mapping[Status, int] = {
-    Status.DONE: 0,
-    Status.VERIFIED: 0,
-    Status.UNVERIFIED: 1,
-    Status.BLOCKED: 3,
-    Status.SPENT: 3,
-    Status.FAILED: 69,
-    Status.STOPPED: 130,
-}
-"""The exit codes of `pursuit agent`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What came of a run; `reason` is one line on why it is no better."""
-
-    status: Status
-    answer: str = ""
-    reason: str = ""
-    turns: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,13 +38,11 @@ class Report:
     tell: Tell
     redact: Callable[[str], str]
     told_answers: bool = False
-    _turns: set[int] = field(default_factory=set)
     _last: Ending | None = None
-    _looking: bool = False
-    _looked: bool = False
-    """Whether any gate looked at the last answer."""
     _expected: list[str] = field(default_factory=list)
     _goal: Goal | None = None
+    _paused: str = ""
+    """Why the goal was paused last, as it was told."""
     _finished: bool = False
 
     def happened(self, event: TurnEvent) -> None:
@@ -98,7 +56,6 @@ class Report:
                 note = waiting_for(waiting.asked)
                 self._note(f"✋ {note}", event="waits", tool=waiting.call.name, note=note)
             case GateRan(gate):
-                self._looking = True
                 self._note(told(gate), event="gate", **_gate(gate))
             case ContextFolded():
                 self._note("[context] folded into a summary", event="folded")
@@ -109,9 +66,7 @@ class Report:
 
     def ended(self, ref: TurnRef, ending: Ending) -> None:
         """See `Watch.ended`."""
-        self._turns.add(ref.turn)
         self._last = ending
-        self._looked, self._looking = self._looking, False
         self._expected += [
             self.redact(post.text) for post in ending.posts if isinstance(post, Say)
         ]
@@ -123,7 +78,10 @@ class Report:
                 self._expected.remove(text)
                 self._note(text if self.told_answers else "", event="answer", text=text)
             case Say(text):
-                self._note(text, event="said", text=text)
+                line = followable(text)
+                if line.startswith(_PAUSED):
+                    self._paused = line.removeprefix(_PAUSED)
+                self._note(line, event="said", text=line)
             case SendFile(name, caption):
                 line = " ".join(filter(None, (f"📄 {name}", caption)))
                 self._note(line, event="file", name=name, caption=caption)
@@ -135,53 +93,13 @@ class Report:
     @property
     def result(self) -> Result:
         """What came of it."""
-        last = self._last
-        status, reason = self._status(last)
-        answer = self.redact(last.answer) if last is not None else ""
-        return Result(
-            status=status, answer=answer, reason=self.redact(reason), turns=len(self._turns)
-        )
-
-    def _status(self, last: Ending | None) -> tuple[Status, str]:
-        if not self._finished or last is None:
-            return Status.STOPPED, NO_END
-        if last.outcome is Outcome.PARKED:
-            return Status.BLOCKED, UNANSWERED
-        goal = self._goal
-        if goal is not None and goal.status is not GoalStatus.DONE:
-            return _of_goal(goal)
-        match last.outcome:
-            case Outcome.ANSWERED:
-                return _of_answer(last, looked=self._looked)
-            case Outcome.CAPPED:
-                return Status.SPENT, last.reason
-            case Outcome.FAILED | Outcome.REVOKED:
-                return Status.FAILED, last.reason
-            case _:
-                return Status.STOPPED, last.reason or NO_END
+        last = self._last if self._finished else None
+        status, reason = came(last, self._goal, self._paused)
+        answer = "" if self._last is None else self.redact(self._last.answer)
+        return Result(status=status, answer=answer, reason=self.redact(reason))
 
     def _note(self, line: str, **data: Json) -> None:
         self.tell(self.redact(line), _redacted(data, self.redact))
-
-
-def _of_goal(goal: Goal) -> tuple[Status, str]:
-    match goal.status:
-        case GoalStatus.BLOCKED:
-            return Status.BLOCKED, goal.reason
-        case GoalStatus.CLEARED:
-            return Status.STOPPED, CLEARED
-        case _:
-            return Status.SPENT, goal.reason or f"its goal is {goal.status}"
-
-
-def _of_answer(ending: Ending, *, looked: bool) -> tuple[Status, str]:
-    match ending.ruling:
-        case Blocked(_, reason):
-            return Status.BLOCKED, reason
-        case Unverified(gate, reason):
-            return Status.UNVERIFIED, f"{gate}: {reason}"
-        case None:
-            return (Status.VERIFIED if looked else Status.DONE), ""
 
 
 def _call(result: ToolResult) -> dict[str, Json]:

@@ -74,7 +74,8 @@ async def ended(process: Process) -> Ended:
     async with asyncio.timeout(WITHIN_S):
         out, err = await process.communicate()
     assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    streams = [(data or b"").decode() for data in (out, err)]  # None where it is no pipe of ours
+    return Ended(process.returncode, *streams)
 
 
 async def pursuit(home: Path, cwd: Path, *line: str) -> Ended:

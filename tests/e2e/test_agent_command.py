@@ -3,70 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import pty
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from core.transcript import Json
-from tests.e2e.agent_process import (
-    PURSUIT,
-    WITHIN_S,
-    Ended,
-    configured,
-    ended,
-    environment,
-    pursuit,
-    started,
-)
-from tests.fakes.openai_api import FakeOpenAI
-from tests.fakes.openai_replies import Answer, calls, refusal, text, verdict
-from tests.fakes.openai_seen import role_of
+from tests.e2e.agent_desk import WRITE, desk, events, ruled
+from tests.e2e.agent_process import PURSUIT, WITHIN_S, ended, environment, started
+from tests.fakes.openai_replies import calls, refusal, text, verdict
 from tests.scenarios.rig import eventually, nap, processes
 
+KEY = "test-key-of-the-fake"
 DANGER = "rm -f /opt/there-is-no-such-file"
-WRITE = calls(("write_file", {"path": "a.txt", "content": "one"}))
-
-
-@dataclass(slots=True)
-class Desk:
-    """A folder to work in, and the models."""
-
-    home: Path
-    cwd: Path
-    models: FakeOpenAI
-    config: Path
-
-    async def agent(self, *line: str) -> Ended:
-        """Run `pursuit agent` to its end."""
-        return await pursuit(self.home, self.cwd, *self.line(*line))
-
-    def line(self, *line: str) -> tuple[str, ...]:
-        """The command line."""
-        return ("agent", *line, "--config", str(self.config), "--log-level", "error")
-
-
-def by_name(body: dict[str, object]) -> str:
-    """The role of a request: the critic asks for JSON as judges do, and has a model of its own."""
-    return "critic" if body.get("model") == "critic" else role_of(body)
-
-
-@asynccontextmanager
-async def desk(tmp_path: Path, **groups: Json) -> AsyncIterator[Desk]:
-    """A desk on fresh fakes."""
-    cwd = tmp_path / "project"
-    cwd.mkdir()
-    async with FakeOpenAI(role_of=by_name) as models:  # type: ignore[arg-type]
-        yield Desk(tmp_path, cwd, models, configured(tmp_path, models, **groups))
-
-
-def ruled(word: str, reason: str) -> Answer:
-    """The critic's reply."""
-    return text(json.dumps({"verdict": word, "reason": reason}))
 
 
 async def test_the_answer_is_on_standard_output_and_what_happens_on_standard_error(
@@ -85,7 +36,7 @@ async def test_nothing_of_it_is_kept_and_no_gateways_folder_is_touched(tmp_path:
     async with desk(tmp_path) as at:
         at.models.script("main", text("Done."))
         assert (await at.agent("say done")).code == 0
-        assert list((tmp_path / "tmp").iterdir()) == []
+        assert at.leftovers == []
         assert not (tmp_path / ".local").exists()
 
 
@@ -105,11 +56,12 @@ async def test_a_critic_that_rejects_sends_the_answer_back(tmp_path: Path) -> No
 async def test_an_answer_that_verify_never_lets_pass_ends_with_1(tmp_path: Path) -> None:
     async with desk(tmp_path, gates={"max_bounces": 1}) as at:
         at.models.script("main", text("It is there."), WRITE, text("Still there."))
-        end = await at.agent("write b.txt", "--verify", "test -f b.txt")
+        end = await at.agent("write b.txt", "--verify", f"echo no {KEY}; test -f b.txt")
         assert end.code == 1
         assert end.out == "Still there.\n"
-        assert end.err.count("[verify] failed: `test -f b.txt` ended with exit code 1") == 2
-        assert end.err.splitlines()[-1].startswith("[unverified]: verify: `test -f b.txt`")
+        failed = "`echo no [redacted]; test -f b.txt` ended with exit code 1: `no [redacted]`"
+        assert end.err.count(f"[verify] failed: {failed}\n") == 2
+        assert end.err.splitlines()[-1].startswith(f"[unverified]: verify: {failed} (1 turn")
 
 
 async def test_what_cannot_be_done_ends_with_3(tmp_path: Path) -> None:
@@ -139,36 +91,26 @@ async def test_a_goal_is_worked_on_until_it_is_judged_done(tmp_path: Path) -> No
         ]
 
 
-async def test_a_goal_whose_budget_is_spent_ends_with_3(tmp_path: Path) -> None:
-    async with desk(tmp_path, goals={"max_turns": 1}) as at:
-        at.models.script("main", text("A start."))
-        at.models.script("judge", verdict(done=False, reason="more to do"))
-        end = await at.agent("write a novel", "--goal")
-        assert end.code == 3
-        assert "⏸ Goal paused" in end.err
-        assert "[spent]" in end.err
-
-
 async def test_json_is_one_object_a_line_with_the_result_last(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         at.models.script("main", WRITE, text("Done."))
         at.models.script("critic", ruled("APPROVE", "the receipt shows it"))
         end = await at.agent("write a.txt", "--json", "--critic")
-        events = [json.loads(line) for line in end.out.splitlines()]
-        assert [event["event"] for event in events] == [
+        told = events(end)
+        assert [event["event"] for event in told] == [
             "tool_started",
             "tool_ended",
             "gate",
             "answer",
             "result",
         ]
-        result = events[-1]
+        result = told[-1]
         assert (result["status"], result["exit_code"], result["answer"]) == (
             "verified",
             0,
             "Done.",
         )
-        assert result["input_tokens"] > 0
+        assert result["input_tokens"]
         assert end.err == ""
 
 
@@ -215,19 +157,75 @@ def _until(descriptor: int, words: bytes) -> bytes:
     return shown
 
 
-async def test_sigint_and_sigterm_end_it_and_all_that_it_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_ends_it_and_all_that_it_started(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     async with desk(tmp_path) as at:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            command = nap()
-            at.models.script("main", calls(("run", {"command": command})))
-            process = await started(at.home, at.cwd, *at.line("sleep"))
-            await eventually(lambda wanted=command: processes(wanted), WITHIN_S)  # type: ignore[misc]
-            process.send_signal(number)
-            end = await ended(process)
-            assert (end.code, end.out) == (130, "")
-            assert "[stopped]" in end.err
-            assert processes(command) == []
-            assert list((tmp_path / "tmp").iterdir()) == []
+        command = nap()
+        at.models.script("main", calls(("run", {"command": command})))
+        process = await started(at.home, at.cwd, *at.line("sleep"))
+        await eventually(lambda: processes(command), WITHIN_S)
+        process.send_signal(number)
+        end = await ended(process)
+        assert (end.code, end.out) == (130, "")
+        assert "[stopped]" in end.err
+        assert (processes(command), at.leftovers) == ([], [])
+
+
+async def test_a_second_signal_leaves_nothing_behind_either(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        command = nap()
+        at.models.script("main", calls(("run", {"command": command})))
+        process = await started(at.home, at.cwd, *at.line("sleep"))
+        await eventually(lambda: processes(command), WITHIN_S)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGHUP)
+        assert (await ended(process)).code == 130
+        assert (processes(command), at.leftovers) == ([], [])
+
+
+async def test_a_hang_up_that_nohup_has_had_ignored_ends_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        at.models.script("main", text("Went on.", gate="hung up"))
+        process = await asyncio.create_subprocess_exec(
+            *("nohup", str(PURSUIT), *at.line("go on")),
+            env=environment(tmp_path),
+            cwd=at.cwd,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        await at.models.wait_for_requests(1, within_s=WITHIN_S)
+        process.send_signal(signal.SIGHUP)
+        at.models.open("hung up")
+        end = await ended(process)
+        assert (end.code, end.out) == (0, "Went on.\n")
+
+
+async def test_a_command_that_is_named_twice_is_run_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        at.models.script("main", text("Done."))
+        end = await at.agent("do it", "--verify", "echo x >> ran", "--verify", " echo x >> ran ")
+        assert end.code == 0
+        assert (at.cwd / "ran").read_text() == "x\n"
+
+
+async def test_secrets_are_masked_in_the_answer_and_in_what_happens(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        for line in ((), ("--json",)):
+            at.models.script("main", calls(("run", {"command": f"echo {KEY}"})))
+            at.models.script("main", text(f"The key is {KEY}."))
+            end = await at.agent("tell the key", *line)
+            assert end.code == 0
+            assert KEY not in end.out + end.err
+            assert "The key is [redacted]." in end.out
+            assert "echo [redacted]" in end.out + end.err
+        told = {str(event["event"]): event for event in events(end)}
+        assert told["tool_started"]["summary"] == "echo [redacted]"
+        assert told["answer"]["text"] == "The key is [redacted]."
+        assert told["result"]["answer"] == "The key is [redacted]."
 
 
 async def test_a_model_that_refuses_ends_it_with_69(tmp_path: Path) -> None:
@@ -258,6 +256,10 @@ async def test_a_profile_brings_its_model_tools_and_words(tmp_path: Path) -> Non
 async def test_a_wrong_line_is_told_before_anything_starts(tmp_path: Path) -> None:
     lines = {
         ("do it", "--model", "mian"): "did you mean `main`?",
+        ("do it", "--model", ""): "--model is empty. Say which model",
+        ("do it", "--profile", " "): "--profile is empty",
+        ("do it", "--verify", "true", "--verify", ""): "--verify is empty. Say which command",
+        ("do it", "--critic-instructions", ""): "--critic-instructions is empty. Say what",
         ("do it", "--profile", "nobody"): "there is no profile 'nobody'",
         ("do it", "--profile", "runner"): "is a local agent runner",
         ("/new",): "A task begins with no chat command",
