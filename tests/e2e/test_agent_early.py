@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 from adapters.scripted_model.model import ScriptedModel
 from gateway.compose.agent import Task, run_task
@@ -25,17 +25,26 @@ SETTINGS = Settings.model_validate(
 )
 
 
-def test_a_stop_before_anything_is_open_leaves_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def temporary_files_in(place: Path) -> Iterator[None]:
+    """Have this process's temporary files made there while the block runs."""
+    before, tempfile.tempdir = tempfile.tempdir, str(place)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+def test_a_stop_before_anything_is_open_leaves_no_folder(tmp_path: Path) -> None:
     place, work = tmp_path / "tmp", tmp_path / "work"
     place.mkdir()
     work.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
     stop = Stop()
     stop.ask()
     report = Report(tell=lambda *_: None, redact=lambda text: text)
     choices = Choices(cast=lambda choice: ScriptedModel(choice.name, (), context_tokens=9_000))
-    spent = run_task(SETTINGS, Task(lines=("do it",), folder=work, stop=stop), report, choices)
+    task = Task(lines=("do it",), folder=work, stop=stop)
+    with temporary_files_in(place):
+        spent = run_task(SETTINGS, task, report, choices)
     assert (spent, report.result.status) == (Spent(), Status.STOPPED)
     assert list(place.iterdir()) == []
