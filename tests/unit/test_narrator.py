@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.agent.events import GateRan, ToolEnded, ToolStarted, ToolWaits
-from core.gates.gate import Gate, GateEvent
+from core.gates.gate import Gate, GateEvent, reason_of
+from core.gates.ports import CommandEnd
+from core.gates.verify import rejected
 from core.messages import (
     Address,
     Attachment,
@@ -22,7 +24,7 @@ from core.messages import (
 from core.ports import Health, Intake, Mark, Sent, Waiting
 from core.splitting import Room
 from core.transcript import Receipt, ToolCall, ToolResult
-from gateway.narrator import BELOW, ENDED, GATE, LINES, Narration, Narrator
+from gateway.narrator import BELOW, ENDED, GATE, GATE_LINE, LINES, Narration, Narrator
 from gateway.platforms import Platforms
 
 CHAT = Address(PlatformName.TELEGRAM, "42", "7")
@@ -201,4 +203,13 @@ def test_a_gate_is_told_while_it_looks_and_when_it_has() -> None:
     verify, critic = narration.text().split("\n")
     assert verify == "✅ pytest -q passed"
     assert critic.startswith("[critic] REJECT: b is missing xxx")
-    assert len(critic) == 200
+    assert len(critic) == GATE_LINE
+
+
+def test_a_failed_command_is_told_whole_with_the_end_of_what_it_said() -> None:
+    narration = Narration(CHAT, TURN, ())
+    failed = rejected("c" * 500, CommandEnd(126, "x" * 500))
+    reason = reason_of(failed)
+    event = GateEvent(gate=Gate.VERIFY, result="failed", reason=reason, bounce=0, budget=2, ms=1)
+    narration.emit(GateRan(event))
+    assert narration.text() == f"❌ {reason}"
