@@ -17,6 +17,7 @@ from tests.fakes.openai_replies import calls, refusal, text, verdict
 from tests.scenarios.rig import eventually, nap, processes
 
 KEY = "test-key-of-the-fake"
+TELLS = (calls(("run", {"command": f"echo {KEY}"})), text(f"The key is {KEY}."))
 DANGER = "rm -f /opt/there-is-no-such-file"
 
 
@@ -212,16 +213,20 @@ async def test_a_command_that_is_named_twice_is_run_once(tmp_path: Path) -> None
         assert (at.cwd / "ran").read_text() == "x\n"
 
 
-async def test_secrets_are_masked_in_the_answer_and_in_what_happens(tmp_path: Path) -> None:
+async def test_secrets_are_masked_in_the_answer_and_beside_it(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
-        for line in ((), ("--json",)):
-            at.models.script("main", calls(("run", {"command": f"echo {KEY}"})))
-            at.models.script("main", text(f"The key is {KEY}."))
-            end = await at.agent("tell the key", *line)
-            assert end.code == 0
-            assert KEY not in end.out + end.err
-            assert "The key is [redacted]." in end.out
-            assert "echo [redacted]" in end.out + end.err
+        at.models.script("main", *TELLS)
+        end = await at.agent("tell the key")
+        assert (end.code, end.out) == (0, "The key is [redacted].\n")
+        assert "echo [redacted]" in end.err
+        assert KEY not in end.err
+
+
+async def test_secrets_are_masked_in_each_event(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        at.models.script("main", *TELLS)
+        end = await at.agent("tell the key", "--json")
+        assert KEY not in end.out + end.err
         told = {str(event["event"]): event for event in events(end)}
         assert told["tool_started"]["summary"] == "echo [redacted]"
         assert told["answer"]["text"] == "The key is [redacted]."
@@ -256,10 +261,6 @@ async def test_a_profile_brings_its_model_tools_and_words(tmp_path: Path) -> Non
 async def test_a_wrong_line_is_told_before_anything_starts(tmp_path: Path) -> None:
     lines = {
         ("do it", "--model", "mian"): "did you mean `main`?",
-        ("do it", "--model", ""): "--model is empty. Say which model",
-        ("do it", "--profile", " "): "--profile is empty",
-        ("do it", "--verify", "true", "--verify", ""): "--verify is empty. Say which command",
-        ("do it", "--critic-instructions", ""): "--critic-instructions is empty. Say what",
         ("do it", "--profile", "nobody"): "there is no profile 'nobody'",
         ("do it", "--profile", "runner"): "is a local agent runner",
         ("/new",): "A task begins with no chat command",
@@ -271,6 +272,21 @@ async def test_a_wrong_line_is_told_before_anything_starts(tmp_path: Path) -> No
     async with desk(tmp_path, delegation={"profiles": {"runner": runner}}) as at:
         for line, words in lines.items():
             end = await at.agent(*line)
+            assert (end.code, end.out) == (2, "")
+            assert words in " ".join(end.err.split())
+        assert at.models.count == 0
+
+
+async def test_an_option_that_is_empty_is_wrong_use(tmp_path: Path) -> None:
+    lines = {
+        ("--model", ""): "--model is empty. Say which model",
+        ("--profile", " "): "--profile is empty. Say which profile",
+        ("--verify", "true", "--verify", ""): "--verify is empty. Say which command",
+        ("--critic-instructions", ""): "--critic-instructions is empty. Say what",
+    }
+    async with desk(tmp_path) as at:
+        for line, words in lines.items():
+            end = await at.agent("do it", *line)
             assert (end.code, end.out) == (2, "")
             assert words in " ".join(end.err.split())
         assert at.models.count == 0
