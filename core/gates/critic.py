@@ -16,7 +16,7 @@ from core.gates import local_critic
 from core.gates.gate import Impossible, Passed, Rejected, Result, Unavailable
 from core.ports import Request
 from core.replies import whole_json
-from core.shown import call_line
+from core.shown import call_line, misses
 from core.transcript import Json, User
 
 KEY = "gates.critic"
@@ -129,9 +129,11 @@ def _whole(task: str, limit: int) -> bool:
 
 
 def verdict(text: str, shown: CriticInput, sizes: Sizes) -> Result | None:
-    """The verdict that a reply is, None when it is none; a small model's APPROVE counts only when
-    its own reason rests on the evidence."""
+    """The verdict that a reply is, None when it is none. A small model's APPROVE counts only when
+    its own reason rests on the evidence, and its REJECT only when that names what is missing."""
     result = read(text)
+    if sizes.small and isinstance(result, Rejected):
+        return result if misses(result.reason) else None
     if not sizes.small or not isinstance(result, Passed):
         return result
     failed = bool(shown.receipts) and not shown.receipts[-1].receipt.ok

@@ -69,6 +69,7 @@ def test_a_task_of_words_needs_no_call() -> None:
 def test_other_words_of_it_are_taken_as_they_are() -> None:
     assert verdict(reply("no", "REJECT"), given(wrote()), LOCAL) == Rejected("no")
     assert verdict(reply("no", "IMPOSSIBLE"), given(), LOCAL) == Impossible("no")
+    assert verdict(reply(GOOD, "REJECT"), given(wrote()), LOCAL) is None, "it names no fault"
     assert verdict("I cannot APPROVE", given(wrote()), LOCAL) is None
 
 
