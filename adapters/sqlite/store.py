@@ -149,10 +149,16 @@ class SqliteStore:
             self._lock = None
 
     def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Read on the caller's thread: no reader waits for a writer here, and a hop to another
-        thread takes ten times as long as the rows of a lane."""
+        """Read one state of it all, whatever is committed meanwhile, on the caller's thread: no
+        reader waits for a writer here, and a hop to another thread takes ten times as long as the
+        rows of a lane."""
         assert self._reader is not None  # noqa: S101 - `open` runs first
-        return job(self._reader)
+        self._reader.execute("BEGIN")
+        try:
+            return job(self._reader)
+        finally:
+            if self._reader.in_transaction:
+                self._reader.execute("COMMIT")
 
     def _read_of(self, lane: LaneKey, job: Callable[[sqlite3.Connection], T]) -> T:
         """Read one lane's rows. Raises DamagedLane."""
