@@ -135,7 +135,9 @@ async def test_the_critic_has_the_time_that_its_gate_gives_it(tmp_path: Path) ->
         config = configured(tmp_path, models, gates={"critic": {"timeout_s": 1}})
         end = await pursuit(tmp_path, tmp_path, *line, "--config", str(config))
     assert end.code == 1
-    assert "call failed: critic did not finish its answer within 1 s" in end.err
+    assert (
+        f"call failed: critic at {models.base_url} did not finish its answer within 1 s" in end.err
+    )
 
 
 def test_the_environment_of_these_processes_names_no_model(tmp_path: Path) -> None:
