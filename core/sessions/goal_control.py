@@ -248,8 +248,6 @@ def _criteria(
     match command:
         case ListCriteria():
             return _say(lane, _listed(had))
-        case _ if goal.status is GoalStatus.DONE:
-            return _say(lane, texts.DONE)
         case AddCriterion() if len(had) >= MAX_CRITERIA:
             return _say(lane, f"There are {MAX_CRITERIA} criteria already; remove one first.")
         case AddCriterion(text):

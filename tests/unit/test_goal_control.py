@@ -140,9 +140,6 @@ def standing(lane: Lane, **how: object) -> Lane:
         "goal budget turns=5",
         "goal gate add true",
         "goal gate remove 1",
-        "subgoal with tests",
-        "subgoal remove 1",
-        "subgoal clear",
     ],
 )
 def test_a_goal_that_is_done_is_not_changed_any_more(line: str) -> None:
