@@ -119,6 +119,12 @@ class Rig:
                 continue
         return found
 
+    async def ended(self) -> None:
+        """Until none of them lives: who is killed takes a moment to be gone on a busy machine."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.processes():  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.02)
+
 
 @asynccontextmanager
 async def open_rig(base: Path, options: WorkspaceOptions | None = None) -> AsyncIterator[Rig]:
