@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from core.evidence import seen_in
 from core.gates import chain, critic, verify
@@ -103,16 +104,8 @@ class Keeper:
             receipts=seen_in((*self.before, *results)),
             instructions=named.instructions,
         )
-        request = critic.request(shown, named.timeout_s, named.sizes)
-        for _ in range(1 + RETRIES):
-            said = await reply_of(
-                self.ask(named.model, request), named.timeout_s, who="the critic", what="word"
-            )
-            if isinstance(said, Silence):
-                return critic.unavailable(said.why)
-            if result := critic.verdict(said.text, shown, named.sizes):
-                return result
-        return Unavailable(critic.NO_VERDICT)
+        ask = partial(self.ask, named.model)
+        return await put_to_critic(shown, ask, named.timeout_s, named.sizes)
 
     async def _tell(self, gate: Gate, result: Result, standing: Standing, seconds: float) -> None:
         event = GateEvent(
@@ -130,3 +123,20 @@ class Keeper:
 def _gates(plan: Plan) -> Sequence[Gate]:
     wanted = {Gate.VERIFY: bool(plan.verify), Gate.CRITIC: plan.critic is not None}
     return [gate for gate in Gate if wanted[gate]]
+
+
+async def put_to_critic(
+    shown: CriticInput,
+    ask: Callable[[Request], Awaitable[Completion]],
+    timeout_s: float,
+    sizes: Sizes,
+) -> Result:
+    """The critic's word on what it is shown; asked once more after a reply that is none."""
+    request = critic.request(shown, timeout_s, sizes)
+    for _ in range(1 + RETRIES):
+        said = await reply_of(ask(request), timeout_s, who="the critic", what="word")
+        if isinstance(said, Silence):
+            return critic.unavailable(said.why)
+        if result := critic.verdict(said.text, shown, sizes):
+            return result
+    return Unavailable(critic.NO_VERDICT)

@@ -21,11 +21,11 @@ from core.evidence import seen_in
 from core.fence import one_line
 from core.gates import critic
 from core.gates.critic import CriticInput
-from core.gates.gate import Impossible, Passed, Rejected
-from core.gates.keeper import RETRIES
+from core.gates.gate import Impossible, Passed, Rejected, reason_of
+from core.gates.keeper import put_to_critic
 from core.goals.events import Verdict
 from core.goals.judge import JudgeInput, JudgeProfile, WorkspaceFile, judge
-from core.judging import WHY_LIMIT, Silence, reply_of
+from core.judging import WHY_LIMIT
 from core.ports import Completion, Model, ModelFailure, Request, Usage
 from gateway.evals.rows import Row
 from gateway.evals.words import Lack, Said, Word, unverified
@@ -146,19 +146,14 @@ async def _critic(row: Row, judging: Judging) -> Said:
         receipts=seen_in(row.results),
     )
     sizes = critic.LOCAL if judging.small else critic.FULL
-    request = critic.request(shown, judging.timeout_s, sizes)
-    for _ in range(1 + RETRIES):
-        said = await reply_of(judging.model.complete(request), judging.timeout_s)
-        if isinstance(said, Silence):
-            return unverified(Lack.VERDICT, said.why)
-        match critic.verdict(said.text, shown, sizes):
-            case Passed():
-                return Said(Word.PASS)
-            case Rejected() | Impossible():
-                return Said(Word.FAIL)
-            case _:
-                continue
-    return unverified(Lack.VERDICT, critic.NO_VERDICT)
+    result = await put_to_critic(shown, judging.model.complete, judging.timeout_s, sizes)
+    match result:
+        case Passed():
+            return Said(Word.PASS)
+        case Rejected() | Impossible():
+            return Said(Word.FAIL)
+        case _:
+            return unverified(Lack.VERDICT, reason_of(result))
 
 
 _SEATS: Mapping[Seat, Callable[[Row, Judging], Awaitable[Said]]] = {
