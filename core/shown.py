@@ -7,6 +7,7 @@ look at them at all; and what it copied can be looked up.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from core.evidence import ARGUMENTS_SHOWN, FILE_NAME, RESULT_SHOWN, SeenCall, named_files
 from core.fence import one_line, plain
@@ -34,13 +35,13 @@ def call_line(seen: SeenCall) -> str:
     return f"{call}: {ended}" + (f", {result}" if result else "")
 
 
-def objection(reason: str, *, task: str, evidence: str) -> str:
+def objection(reason: str, calls: Sequence[SeenCall], *, task: str, evidence: str) -> str:
     """What speaks against a "done" with this reason, "" for nothing: a small model is not
     believed on its word.
 
     Each file that the task names must be in evidence. The reason must say that nothing is
     missing and rest on something in the evidence, and no file, quotation or exit code in it may
-    be invented.
+    be invented. And the last of the calls must have gone well.
     """
     absent = [name for name in named_files(task) if name not in evidence]
     if absent:
@@ -49,7 +50,7 @@ def objection(reason: str, *, task: str, evidence: str) -> str:
     borne_out = cited and all(_stands(anchor, evidence) for anchor in cited)
     if not borne_out or misses(reason):
         return f"No tool call or file proves it yet. ({reason})"
-    return ""
+    return "The last call failed." if calls and not calls[-1].receipt.ok else ""
 
 
 def misses(reason: str) -> bool:

@@ -136,9 +136,8 @@ def verdict(text: str, shown: CriticInput, sizes: Sizes) -> Result | None:
         return result if misses(result.reason) else None
     if not sizes.small or not isinstance(result, Passed):
         return result
-    failed = bool(shown.receipts) and not shown.receipts[-1].receipt.ok
-    against = local_critic.objection(result.reason, shown.task, _calls(shown, sizes))
-    against = against or ("The last call failed." if failed else "")
+    evidence = _calls(shown, sizes)
+    against = local_critic.objection(result.reason, shown.receipts, shown.task, evidence)
     return Rejected(against) if against else result
 
 

@@ -7,9 +7,10 @@ no other, much as its question about goals is.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from core import shown
-from core.evidence import named_files
+from core.evidence import SeenCall, named_files
 from core.fence import fenced
 from core.transcript import Assistant, Entry, Json, User
 
@@ -41,11 +42,11 @@ SCHEMA: dict[str, Json] = {
 }
 
 
-def objection(reason: str, task: str, calls: str) -> str:
+def objection(reason: str, calls: Sequence[SeenCall], task: str, evidence: str) -> str:
     """What speaks against an APPROVE with this reason, "" for nothing. Where no call was made and
     the task names no file, it is about words, which no call could prove."""
     if calls or named_files(task):
-        return shown.objection(reason, task=task, evidence=calls)
+        return shown.objection(reason, calls, task=task, evidence=evidence)
     return f"Not all of it is shown. ({reason})" if shown.misses(reason) else ""
 
 

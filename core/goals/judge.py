@@ -200,9 +200,7 @@ def _borne_out(word: Verdict | Unreadable, subject: JudgeInput) -> Verdict | Unr
     limits = _LIMITS[JudgeProfile.LOCAL]
     calls = "\n".join(map(call_line, subject.receipts))
     evidence = f"{calls}\n{_files(subject.workspace or (), limits)}"
-    against = objection(word.reason, task=subject.goal, evidence=evidence)
-    if not against and subject.receipts and not subject.receipts[-1].receipt.ok:
-        against = "The last call failed."
+    against = objection(word.reason, subject.receipts, task=subject.goal, evidence=evidence)
     return replace(word, done=False, reason=against) if against else word
 
 
